@@ -44,6 +44,38 @@ pub trait Exchange: Send {
     /// with the message of each member, including its own, in the order of members.
     fn all_gather(&mut self, mine: &[u8], bytes: &[usize], receive: &mut Reader<'_>) -> Result<()>;
 
+    /// All-to-all: sends `mine[k]` to member k, and `receive` is called with the message of each
+    /// member for this one, in the order of members. Members need not know the lengths.
+    fn all_to_all(&mut self, mine: &[Vec<u8>], receive: &mut Reader<'_>) -> Result<()> {
+        let members = self.members();
+        let lengths: Vec<u64> = mine.iter().map(|message| message.len() as u64).collect();
+        let mut table = Vec::with_capacity(members);
+        let bytes = vec![size_of_val(&lengths[..]); members];
+        self.all_gather(bytemuck::cast_slice(&lengths), &bytes, &mut |_, row| {
+            let row: Vec<u64> = bytemuck::pod_collect_to_vec(row);
+            table.push(row.into_iter().map(|length| length as usize).collect());
+        })?;
+        self.deliver(mine, &table, receive)
+    }
+
+    /// [`Exchange::all_to_all`] of messages whose lengths are known: `table[k][l]` is that of the
+    /// message from member k to member l. Where members read each other's memory, an all-gather of
+    /// all messages copies no more than needed; others send each message to its receiver alone.
+    fn deliver(
+        &mut self,
+        mine: &[Vec<u8>],
+        table: &[Vec<usize>],
+        receive: &mut Reader<'_>,
+    ) -> Result<()> {
+        let own = self.member();
+        let bytes: Vec<usize> = table.iter().map(|row| row.iter().sum()).collect();
+        self.all_gather(&mine.concat(), &bytes, &mut |from, all| {
+            let row = &table[from];
+            let begin = row[..own].iter().sum::<usize>();
+            receive(from, &all[begin..begin + row[own]]);
+        })
+    }
+
     /// Aborts the group with a reason: pending and later calls of the other members fail.
     fn abort(&self, why: &str);
 

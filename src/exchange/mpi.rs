@@ -3,7 +3,7 @@
 
 use std::sync::OnceLock;
 
-use mpi::datatype::PartitionMut;
+use mpi::datatype::{Partition, PartitionMut};
 use mpi::topology::{Communicator, SimpleCommunicator};
 use mpi::traits::{CommunicatorCollectives, Destination, Source};
 use mpi::{Tag, Threading};
@@ -127,6 +127,38 @@ impl Exchange for World {
         Ok(())
     }
 
+    fn deliver(
+        &mut self,
+        mine: &[Vec<u8>],
+        table: &[Vec<usize>],
+        receive: &mut Reader<'_>,
+    ) -> Result<()> {
+        let world = SimpleCommunicator::world();
+        let lengths: Vec<usize> = table.iter().map(|row| row[self.rank]).collect();
+        // In rounds, so that neither what a rank sends nor what it receives exceeds what MPI counts.
+        let chunk = (MAX_BYTES / self.size).max(1);
+        let longest = table.iter().flatten().copied().max().unwrap_or(0);
+        let mut messages: Vec<Vec<u8>> = lengths.iter().map(|n| Vec::with_capacity(*n)).collect();
+        for begin in (0..longest).step_by(chunk) {
+            let range = |length: usize| begin.min(length)..(begin + chunk).min(length);
+            let parts: Vec<&[u8]> = mine.iter().map(|all| &all[range(all.len())]).collect();
+            // One byte more, since MPI rejects aliased buffers, and all empty buffers have the same
+            // address.
+            let sent = [&parts.concat()[..], &[0]].concat();
+            let to: Vec<usize> = parts.iter().map(|part| part.len()).collect();
+            let from: Vec<usize> = lengths.iter().map(|n| range(*n).len()).collect();
+            let mut received = vec![0; from.iter().sum::<usize>() + 1];
+            let [(to, sent_at), (from, at)] = [to, from].map(|lengths| counts(&lengths));
+            let mut places = PartitionMut::new(&mut received[..], &from[..], &at[..]);
+            world.all_to_all_varcount_into(&Partition::new(&sent[..], to, sent_at), &mut places);
+            for (message, (count, at)) in messages.iter_mut().zip(from.into_iter().zip(at)) {
+                message.extend_from_slice(&received[at as usize..][..count as usize]);
+            }
+        }
+        messages.iter().enumerate().for_each(|(rank, message)| receive(rank, message));
+        Ok(())
+    }
+
     fn poll_stop(&mut self) {
         let world = SimpleCommunicator::world();
         if self.is_stopping {
@@ -160,14 +192,18 @@ fn poll_stop(world: &SimpleCommunicator) -> bool {
 
 /// All-gather of `bytes[rank]` bytes of each rank, concatenated.
 fn gather(world: &SimpleCommunicator, mine: &[u8], bytes: &[usize], all: &mut [u8]) {
-    let counts: Vec<i32> = bytes.iter().map(|n| *n as i32).collect();
-    let begins: Vec<i32> = counts
-        .iter()
-        .scan(0, |at, n| {
-            *at += n;
-            Some(*at - n)
-        })
-        .collect();
+    let (counts, begins) = counts(bytes);
     let mut partition = PartitionMut::new(all, counts, begins);
     world.all_gather_varcount_into(mine, &mut partition);
+}
+
+/// These lengths as MPI's counts, and where each begins after the ones before.
+fn counts(bytes: &[usize]) -> (Vec<i32>, Vec<i32>) {
+    let counts: Vec<i32> = bytes.iter().map(|n| *n as i32).collect();
+    let begins = counts.iter().scan(0, |at, n| {
+        *at += n;
+        Some(*at - n)
+    });
+    let begins = begins.collect();
+    (counts, begins)
 }

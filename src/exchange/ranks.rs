@@ -1,7 +1,10 @@
 //! Cloneable handle of this process to the ranks of a run.
 
 use std::fmt;
+use std::ops::AddAssign;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytemuck::Pod;
 
 use super::{Exchange, Reader};
 use crate::error::Result;
@@ -85,6 +88,42 @@ impl Ranks {
         exchange.all_gather(mine, &lengths, &mut |_, received| all.push(received.to_vec()))?;
         Ok(all)
     }
+
+    /// All-gather of values, in the order of ranks.
+    ///
+    /// # Errors
+    /// As of [`Exchange`].
+    pub fn gather<T: Pod>(&self, mine: &[T]) -> Result<Vec<Vec<T>>> {
+        let messages = self.gather_messages(bytemuck::cast_slice(mine))?;
+        Ok(messages.iter().map(|message| bytemuck::pod_collect_to_vec(message)).collect())
+    }
+
+    /// Sends `mine[k]` to rank k and returns what the ranks have sent to this one, in their order.
+    ///
+    /// # Errors
+    /// As of [`Exchange`].
+    pub fn send_each<T: Pod>(&self, mine: &[Vec<T>]) -> Result<Vec<Vec<T>>> {
+        let bytes = |values: &Vec<T>| bytemuck::cast_slice(values).to_vec();
+        let mine: Vec<Vec<u8>> = mine.iter().map(bytes).collect();
+        let mut all = Vec::with_capacity(self.size);
+        self.lock().all_to_all(&mine, &mut |_, received| {
+            all.push(bytemuck::pod_collect_to_vec(received));
+        })?;
+        Ok(all)
+    }
+
+    /// Sums the `values` of all ranks elementwise. Integers, so that the order does not matter.
+    ///
+    /// # Errors
+    /// As of [`Exchange`].
+    pub fn sum_integers<T: Pod + AddAssign>(&self, values: &mut [T]) -> Result<()> {
+        let all = self.gather(values)?;
+        for (rank, received) in all.into_iter().enumerate().filter(|(rank, _)| *rank != self.rank) {
+            debug_assert_eq!(received.len(), values.len(), "rank {rank}");
+            values.iter_mut().zip(received).for_each(|(value, other)| *value += other);
+        }
+        Ok(())
+    }
 }
 
 impl fmt::Debug for Ranks {
@@ -104,6 +143,15 @@ impl Exchange for Ranks {
 
     fn all_gather(&mut self, mine: &[u8], bytes: &[usize], receive: &mut Reader<'_>) -> Result<()> {
         self.lock().all_gather(mine, bytes, receive)
+    }
+
+    fn deliver(
+        &mut self,
+        mine: &[Vec<u8>],
+        table: &[Vec<usize>],
+        receive: &mut Reader<'_>,
+    ) -> Result<()> {
+        self.lock().deliver(mine, table, receive)
     }
 
     fn poll_stop(&mut self) {

@@ -161,6 +161,17 @@ pub struct Interfaces<'a> {
     pub moving: Option<&'a mut dyn MovingSources>,
     /// A structure that is reused for several steps: the integrator must announce each step.
     pub rebuilds: Option<&'a mut dyn Rebuilds>,
+    /// Forces that the engine divides among ranks itself, if the bodies are its sources and sinks.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub divides: Option<&'a mut dyn Divides>,
+}
+
+/// An engine that divides its work among ranks itself, each of which then has the results of all,
+/// with the bits of one.
+#[cfg(not(target_arch = "wasm32"))]
+pub trait Divides {
+    /// Divides it among these ranks from now on. All must make the same calls.
+    fn divide_among(&mut self, ranks: crate::exchange::Ranks);
 }
 
 /// An engine whose kernels integrators can use on its device

@@ -58,6 +58,8 @@ pub use device::{
     DeviceForces, Piece, SharedForces, StepForces, evaluate, evaluate_blocking, record_within,
 };
 pub use device_field::DeviceField;
+#[cfg(not(target_arch = "wasm32"))]
+pub use engine::Divides;
 pub use engine::{Capabilities, DeviceEngine, ForceEngine, Interfaces};
 pub use evaluator::{Evaluator, WithSources};
 pub use in_field::InField;
@@ -78,7 +80,7 @@ pub use request::{
 };
 pub use results::{Forces, Lists};
 #[cfg(not(target_arch = "wasm32"))]
-pub use spread::Spread;
+pub use spread::{Spread, spread};
 pub use test_bodies::TestBodies;
 pub use throughput::{Budget, Throughput};
 

@@ -47,6 +47,19 @@ const MOST_CHUNKS: usize = 64;
 /// whether another rank has requested a stop.
 const LONG: u64 = 1 << 27;
 
+/// The engine of all `ranks`, of which `engine` is this rank's; the others have the same kind with
+/// the same sources.
+///
+/// # Errors
+/// An engine whose results depend on more than sources and sinks, unless it divides its work itself.
+pub fn spread(mut engine: Box<dyn ForceEngine>, ranks: Ranks) -> Result<Box<dyn ForceEngine>> {
+    if let Some(own) = engine.interfaces().divides {
+        own.divide_among(ranks);
+        return Ok(engine);
+    }
+    Ok(Box::new(Spread::new(engine, ranks)?))
+}
+
 impl Spread {
     /// `engine` is this rank's, of the same kind and with the same sources as those of all `ranks`.
     ///
@@ -54,7 +67,7 @@ impl Spread {
     /// An engine whose results depend on more than sources and sinks.
     pub fn new(engine: Box<dyn ForceEngine>, ranks: Ranks) -> Result<Self> {
         if engine.capabilities().last_accelerations {
-            let allowed = "direct if ranks share the bodies on an engine other than gpu";
+            let allowed = "direct, or with a tree built at each step, if ranks share the bodies on an engine other than gpu";
             return Err(Error::value("the method", "tree", allowed));
         }
         let (precision, weights) = (engine.precision(), Weights::Equal);
@@ -247,7 +260,7 @@ impl ForceEngine for Spread {
 }
 
 /// Distributes the results of each rank's share to all ranks.
-fn gather(
+pub(super) fn gather(
     ranks: &mut Ranks,
     shares: &[Range<usize>],
     out: &mut Forces,

@@ -72,9 +72,15 @@ impl Choice {
     /// An engine other than the GPU; a method or an integrator that runs on one device only.
     pub fn check_devices(&self, settings: &Settings) -> Result<()> {
         let several = matches!(settings.devices, DeviceCount::These(2..));
-        if self.is_shared() && self.method == Method::Tree && self.kind != EngineKind::Gpu {
-            let allowed = "direct if ranks share the bodies on an engine other than gpu";
-            return Err(Error::value("the method", "tree", allowed));
+        if self.is_shared() && self.method == Method::Tree {
+            if self.is_mixed {
+                let allowed = "direct if some ranks have a GPU and others do not";
+                return Err(Error::value("the method", "tree", allowed));
+            }
+            if self.kind == EngineKind::Cpu && settings.tree.rebuild.keeps() {
+                let allowed = "1 if ranks share the tree on their CPUs";
+                return Err(Error::value("rebuild", settings.tree.rebuild, allowed));
+            }
         }
         match self.only_one(settings).filter(|_| several) {
             Some(why) => Err(Error::value("--devices", settings.devices, format!("1 {why}"))),

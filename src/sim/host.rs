@@ -34,11 +34,10 @@ pub const BACKEND: BackendEntry = BackendEntry {
             let engine = match settings.spread {
                 true => {
                     let ranks = choice.ranks.clone().unwrap_or_else(crate::exchange::Ranks::alone);
-                    let spread = match choice.is_mixed {
-                        true => crate::forces::Spread::mixed(engine, ranks)?,
-                        false => crate::forces::Spread::new(engine, ranks)?,
-                    };
-                    Box::new(spread)
+                    match choice.is_mixed {
+                        true => Box::new(crate::forces::Spread::mixed(engine, ranks)?),
+                        false => crate::forces::spread(engine, ranks)?,
+                    }
                 }
                 false => engine,
             };

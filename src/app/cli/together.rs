@@ -110,7 +110,7 @@ fn of_ranks(choice: Choice, ranks: &Ranks, settings: &Settings) -> Result<Choice
     let choice = match needs_all_pairs(&choice, settings.method) {
         true => {
             print::note(
-                "ranks share the pairs of an engine on the host and no tree, so forces are by all pairs (--method direct); for so many bodies a tree without mpirun may be faster",
+                "ranks of which only some have a GPU do not share a tree, so forces are by all pairs (--method direct); --engine cpu shares it among all",
             );
             Choice { method: Method::Direct, method_reason: None, ..choice }
         }
@@ -123,8 +123,7 @@ fn of_ranks(choice: Choice, ranks: &Ranks, settings: &Settings) -> Result<Choice
 /// Whether an automatically chosen tree, which ranks cannot share, must give way to all pairs.
 /// False if a method was requested.
 fn needs_all_pairs(choice: &Choice, requested: Option<Method>) -> bool {
-    let is_on_hosts = choice.kind != EngineKind::Gpu || choice.is_mixed;
-    requested.is_none() && choice.is_shared() && choice.method == Method::Tree && is_on_hosts
+    requested.is_none() && choice.is_shared() && choice.method == Method::Tree && choice.is_mixed
 }
 
 /// Assigns adapters to this rank by its number among the ranks of its machine: some of those that
@@ -266,9 +265,11 @@ mod tests {
             Choice { ranks, ..choice }
         };
         let shared = of(EngineKind::Cpu, Method::Tree, ranks.next());
-        assert!(needs_all_pairs(&shared, None));
+        assert!(!needs_all_pairs(&shared, None));
+        let mixed = Choice { is_mixed: true, ..shared };
+        assert!(needs_all_pairs(&mixed, None));
         assert!(
-            !needs_all_pairs(&shared, Some(Method::Tree)),
+            !needs_all_pairs(&mixed, Some(Method::Tree)),
             "a requested tree is an error, not replaced"
         );
         let on_devices = of(EngineKind::Gpu, Method::Tree, ranks.next());

@@ -5,70 +5,99 @@
 //! Each body's share is proportional to its acceleration, or to the mean one if its own is larger.
 //! So no body's acceleration changes by a larger fraction than the remainder is of the whole, a few
 //! 10^-5; and a close pair, whose mutual attraction is by far the largest, is not pushed as a
-//! whole. `shaders/tree/balance.wgsl` does the same on the device.
+//! whole. Sums are of integers, so that they do not depend on how bodies are divided among threads
+//! and ranks. `shaders/tree/balance.wgsl` does the same on the device.
 
 use glam::DVec3;
 use rayon::prelude::*;
+
+use crate::error::Result;
+use crate::frame::power_below;
 
 /// The remainder, as a fraction of all forces, below which nothing is corrected: rounding alone
 /// makes it this large if a close pair attracts itself a million times as strongly as everything
 /// else.
 pub const LEAST_REST: f64 = 1e-6;
 
-/// Bodies summed in sequence, so that the order of sums does not depend on the number of threads.
-const CHUNK: usize = 4096;
+/// Sums over bodies that may be spread over ranks. They are of integers, so that their order does
+/// not matter.
+pub(super) trait Totals {
+    /// Makes each value the greatest of those of all ranks.
+    fn greatest(&mut self, values: &mut [f64]) -> Result<()>;
 
-/// Sums over bodies.
-#[derive(Clone, Copy, Debug, Default)]
-struct Sums {
-    /// Sum of forces.
-    rest: DVec3,
-    /// Sum of their magnitudes.
-    force: f64,
-    /// Sum of masses.
-    mass: f64,
+    /// Makes each value the sum of those of all ranks.
+    fn sum(&mut self, values: &mut [i128]) -> Result<()>;
+}
+
+/// All bodies are here.
+struct Here;
+
+impl Totals for Here {
+    fn greatest(&mut self, _: &mut [f64]) -> Result<()> {
+        Ok(())
+    }
+
+    fn sum(&mut self, _: &mut [i128]) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// Subtracts the remainder of all forces from the accelerations of bodies with these masses, if it
 /// exceeds [`LEAST_REST`] of sum m |a|. Bodies without a finite acceleration are ignored and
 /// unchanged; massless ones are corrected like the others.
 pub fn balance(acceleration: &mut [DVec3], mass: &[f64]) {
-    let Sums { rest, force, mass: total } = sum(acceleration, mass, |sums: &mut Sums, a, m| {
-        sums.rest += m * a;
-        sums.force += m * a.length();
-        sums.mass += m;
-    })
-    .into_iter()
-    .fold(Sums::default(), |all, some| Sums {
-        rest: all.rest + some.rest,
-        force: all.force + some.force,
-        mass: all.mass + some.mass,
-    });
-    if !(rest.length() > LEAST_REST * force && force.is_finite()) {
-        return;
-    }
-    let mean = force / total;
-    let share = |a: DVec3| a.length().min(mean);
-    let shares: f64 =
-        sum(acceleration, mass, |sum: &mut f64, a, m| *sum += m * share(a)).iter().sum();
-    let each = rest / shares;
-    acceleration.par_iter_mut().filter(|a| a.is_finite()).for_each(|a| *a -= each * share(*a));
+    // Here nothing fails.
+    let _ = balance_over(acceleration, mass, &mut Here);
 }
 
-/// The result of `add` for each chunk, over bodies with finite acceleration, in order.
-fn sum<T: Default + Send>(
-    acceleration: &[DVec3],
+/// [`balance`] for a part of the bodies.
+///
+/// # Errors
+/// Those of `totals`.
+pub(super) fn balance_over(
+    acceleration: &mut [DVec3],
     mass: &[f64],
-    add: impl Fn(&mut T, DVec3, f64) + Sync,
-) -> Vec<T> {
-    let chunks = acceleration.par_chunks(CHUNK).zip(mass.par_chunks(CHUNK));
-    let of_chunk = |(acceleration, mass): (&[DVec3], &[f64])| {
-        let mut sum = T::default();
-        let finite = acceleration.iter().zip(mass).filter(|(a, _)| a.is_finite());
-        finite.for_each(|(&a, &m)| add(&mut sum, a, m));
-        sum
+    totals: &mut impl Totals,
+) -> Result<()> {
+    let bodies = || {
+        let all = acceleration.par_iter().zip(mass).map(|(a, m)| (*a, *m));
+        all.filter(|(a, _)| a.is_finite())
     };
-    chunks.map(of_chunk).collect()
+    let greater = |a: [f64; 2], b: [f64; 2]| [a[0].max(b[0]), a[1].max(b[1])];
+    let mut greatest = bodies().map(|(a, m)| [m * a.length(), m]).reduce(|| [0.0; 2], greater);
+    totals.greatest(&mut greatest)?;
+    let [force_unit, mass_unit] = greatest.map(unit_for);
+    let mut sums = bodies()
+        .map(|(a, m)| {
+            let force = m * a;
+            let [x, y, z] = force.to_array().map(|f| whole(f, force_unit));
+            [x, y, z, whole(m * a.length(), force_unit), whole(m, mass_unit)]
+        })
+        .reduce(|| [0; 5], |a, b| std::array::from_fn(|k| a[k] + b[k]));
+    totals.sum(&mut sums)?;
+    let [x, y, z, force] = [0, 1, 2, 3].map(|k| sums[k] as f64 * force_unit);
+    let (rest, mean) = (DVec3::new(x, y, z), force / (sums[4] as f64 * mass_unit));
+    let is_needed = rest.length() > LEAST_REST * force && force.is_finite();
+    let share = |a: DVec3| a.length().min(mean);
+    let mut shares =
+        [bodies().map(|(a, m)| whole(m * share(a), force_unit)).reduce(|| 0, |a, b| a + b)];
+    totals.sum(&mut shares)?;
+    let each = rest / (shares[0] as f64 * force_unit);
+    if is_needed {
+        acceleration.par_iter_mut().filter(|a| a.is_finite()).for_each(|a| *a -= each * share(*a));
+    }
+    Ok(())
+}
+
+/// The value of 1 in sums of numbers up to `greatest`: a power of two with which that is 2^61 to
+/// 2^62, so that 2^64 of them can be added.
+fn unit_for(greatest: f64) -> f64 {
+    power_below(greatest) * f64::powi(0.5, 61)
+}
+
+/// A number as a multiple of `unit`, without its fraction.
+fn whole(x: f64, unit: f64) -> i128 {
+    i128::from((x / unit) as i64)
 }
 
 #[cfg(test)]

@@ -5,6 +5,8 @@
 //! neighbours how many cells begin at it, and a prefix sum of those numbers gives every cell in
 //! depth-first order. A stable sort by level then makes siblings adjacent and levels consecutive.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 
 use super::{Key, LEVELS};
@@ -21,9 +23,10 @@ pub struct Cell {
     pub count: u32,
     /// Number of leading digits shared by its bodies, at least; 0 for the root.
     pub level: u32,
-    /// Number of the parent; [`NO_PARENT`] for the root.
+    /// Number of the parent; [`NO_PARENT`] for the root, and in a part of the curve for cells whose
+    /// parent is not in it ([`Cells::of_part`]).
     pub parent: u32,
-    /// Number of the first child; undefined for a leaf.
+    /// Number of the first child; 0 for a leaf.
     pub child: u32,
     /// Number of children: 0 for a leaf, otherwise 1 to 8. They are adjacent, in the order of the
     /// curve.
@@ -46,30 +49,66 @@ pub struct Cells {
     pub levels: Vec<u32>,
 }
 
+/// A cell that reaches beyond the part of the curve in which it begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Crossing {
+    /// Index of its first body in that part.
+    pub first: u32,
+    /// Its level.
+    pub level: u32,
+}
+
 impl Cells {
     /// The cells of the bodies with these `keys` along the curve, which must all be inside the
     /// cube. Leaves hold up to `leaf` bodies, on the last level any number.
     pub fn new(keys: &[Key], leaf: usize) -> Self {
+        Self::of_part(keys, 0..keys.len(), leaf).0
+    }
+
+    /// The cells that begin in the part `own` of the curve: those that end there, with indices
+    /// counted from the part's first body, and those that do not. `keys` are the part's with `leaf`
+    /// more on either side, or as many as there are. Cells whose parent begins in an earlier part
+    /// or crosses have no parent here.
+    pub fn of_part(keys: &[Key], own: Range<usize>, leaf: usize) -> (Self, Vec<Crossing>) {
         let runs = Runs { keys, leaf };
-        let begins: Vec<Begin> = (0..keys.len()).into_par_iter().map(|i| runs.begin(i)).collect();
+        let begins: Vec<Begin> = own.clone().into_par_iter().map(|i| runs.begin(i)).collect();
+        let next = keys.get(own.end);
+        let keys = &keys[own];
         // Depth first; `above` holds the current parents.
         let mut above = [NO_PARENT; LEVELS as usize + 1];
         let mut depth_first: Vec<Cell> = Vec::new();
+        let mut crossing = Vec::new();
         for (i, begin) in begins.iter().enumerate() {
             for level in begin.level..begin.level + begin.cells {
+                let first = i as u32;
+                if next.is_some_and(|next| next.shared(keys[i]) >= level) {
+                    crossing.push(Crossing { first, level });
+                    above[level as usize] = NO_PARENT;
+                    continue;
+                }
                 let parent = level.checked_sub(1).map_or(NO_PARENT, |up| above[up as usize]);
                 above[level as usize] = depth_first.len() as u32;
-                let (first, count, child, children) = (i as u32, 0, 0, 0);
+                let (count, child, children) = (0, 0, 0);
                 depth_first.push(Cell { first, count, level, parent, child, children });
             }
         }
-        depth_first.par_iter_mut().for_each(|cell| cell.count = runs.length(cell));
-        by_level(&depth_first)
+        depth_first.par_iter_mut().for_each(|cell| {
+            let from = &keys[cell.first as usize..];
+            let is_in = |other: &Key| other.shared(from[0]) >= cell.level;
+            cell.count = from.partition_point(is_in) as u32;
+        });
+        (by_level(&depth_first), crossing)
     }
 
     /// Number of cells.
     pub fn len(&self) -> usize {
         self.cells.len()
+    }
+
+    /// The cells without a parent, in the order of their numbers.
+    pub fn roots(&self) -> impl Iterator<Item = u32> + '_ {
+        let numbered = (0..).zip(&self.cells);
+        numbered.filter(|(_, cell)| cell.parent == NO_PARENT).map(|(number, _)| number)
     }
 
     /// Whether there are no cells, because no body is in the cube.
@@ -133,13 +172,6 @@ impl Runs<'_> {
         }
         self.reaches(low) > level
     }
-
-    /// Number of bodies of a cell.
-    fn length(&self, cell: &Cell) -> u32 {
-        let first = cell.first as usize;
-        let key = self.keys[first];
-        self.keys[first..].partition_point(|other| key.shared(*other) >= cell.level) as u32
-    }
 }
 
 /// Reorders cells from depth-first to level by level.
@@ -166,16 +198,15 @@ fn by_level(depth_first: &[Cell]) -> Cells {
         let parent = if parent == NO_PARENT { parent } else { rank[parent as usize] };
         cells[rank[number] as usize] = Cell { parent, ..*cell };
     }
-    for number in 1..cells.len() {
+    // Levels are consecutive and siblings adjacent.
+    for number in 0..cells.len() {
         let parent = cells[number].parent as usize;
-        cells[parent].children += 1;
-    }
-    // Levels are consecutive and siblings adjacent, so the children of one cell are followed by
-    // those of the next.
-    let mut child = 1;
-    for cell in &mut cells {
-        cell.child = child;
-        child += cell.children;
+        if let Some(parent) = cells.get_mut(parent) {
+            if parent.children == 0 {
+                parent.child = number as u32;
+            }
+            parent.children += 1;
+        }
     }
     Cells { cells, levels }
 }

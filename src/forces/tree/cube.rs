@@ -10,7 +10,7 @@ const LEAST: f32 = f32::from_bits((127 - 61) << 23);
 
 /// The root's cube. Its edge is a power of two, so the only rounding in a body's position within it
 /// is that of the distance from the lower corner, which is the same on every device.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cube {
     /// The middle.
     pub centre: [f32; 3],
@@ -22,20 +22,28 @@ impl Cube {
     /// The smallest cube about `centre` that leaves out at most [`Cube::spare`] of the bodies: a
     /// few escapers would make the cells too coarse for all others.
     pub fn around(centre: [f32; 3], places: &[PointMass]) -> Self {
-        // Counts bodies by the exponent of their distance from the centre along the farthest axis.
-        let mut bins = [0usize; 256];
+        Self::of_counts(centre, &Self::counts(centre, places))
+    }
+
+    /// Numbers of bodies by the exponent of their distance from the centre along the farthest axis;
+    /// the last are those that no cube can hold. Those of several parts add up.
+    pub fn counts(centre: [f32; 3], places: &[PointMass]) -> [u64; 257] {
+        let mut counts = [0; 257];
         for place in places {
-            if let Some(distance) = distance(centre, place) {
-                bins[(distance.to_bits() >> 23) as usize] += 1;
-            }
+            let exponent = distance(centre, place).map_or(256, |d| (d.to_bits() >> 23) as usize);
+            counts[exponent] += 1;
         }
-        let mut left_out = places.len() - bins.iter().sum::<usize>();
-        let spare = Self::spare(places.len());
+        counts
+    }
+
+    /// [`Cube::around`] for bodies of which these are the numbers ([`Cube::counts`]).
+    pub fn of_counts(centre: [f32; 3], counts: &[u64; 257]) -> Self {
+        let mut left_out = counts[256];
         // Bodies that no cube can hold do not count towards the spare ones.
-        let most = left_out + spare;
+        let most = left_out + Self::spare(counts.iter().sum::<u64>() as usize) as u64;
         let mut exponent = 255;
-        while exponent > 0 && left_out + bins[exponent] <= most {
-            left_out += bins[exponent];
+        while exponent > 0 && left_out + counts[exponent] <= most {
+            left_out += counts[exponent];
             exponent -= 1;
         }
         // Far from the origin f32 numbers are spaced widely, so cells need not be smaller.
@@ -54,6 +62,13 @@ impl Cube {
     /// Whether a body is in the cube; false for positions that are not finite.
     pub fn holds(&self, place: &PointMass) -> bool {
         distance(self.centre, place).is_some_and(|distance| distance < self.half)
+    }
+
+    /// A body as a tree has it: one without a finite position, or beyond [`FARTHEST`], is in the
+    /// middle, without mass.
+    pub fn kept(&self, place: &PointMass) -> PointMass {
+        let [x, y, z] = self.centre;
+        if distance(self.centre, place).is_some() { *place } else { [x, y, z, 0.0] }
     }
 
     /// The interval, of 2^21 along each axis, that contains a body of the cube.

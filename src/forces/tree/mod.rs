@@ -16,6 +16,8 @@ mod cells;
 mod config;
 mod cpu;
 mod cube;
+#[cfg(not(target_arch = "wasm32"))]
+mod domains;
 mod far;
 pub mod gpu;
 mod key;
@@ -30,7 +32,7 @@ mod whole;
 
 pub use crate::settings::Rebuild;
 pub use balance::{LEAST_REST, balance};
-pub use cells::{Cell, Cells, NO_PARENT};
+pub use cells::{Cell, Cells, Crossing, NO_PARENT};
 pub use config::TreeConfig;
 pub use cpu::{CpuTree, GroupWalk, LevelWalk, Lists, TreeView};
 pub use cube::{Cube, FARTHEST};
@@ -39,7 +41,7 @@ pub use key::{HILBERT, Key, key, keys, order};
 pub use moments::{Moment, WIDENED, moments};
 pub use opening::{MultipoleOrder, Opening};
 pub use record::{CellBox, CellForce, CellOpen, CellRecord, IS_LEAF};
-pub use scattered::{CROWD, is_scattered, room_for, split};
+pub use scattered::{CROWD, Surroundings, is_scattered, room_for, split};
 pub use whole::Tree;
 
 /// Number of sinks that walk together: consecutive along the curve.

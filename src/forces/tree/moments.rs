@@ -1,5 +1,6 @@
 //! Masses and multipoles of cells: from bodies to leaves, from children to parents.
 
+use bytemuck::{Pod, Zeroable};
 use glam::DVec3;
 use rayon::prelude::*;
 
@@ -10,7 +11,8 @@ use super::{Cell, Cells, PointMass};
 pub const WIDENED: f64 = 1.0 + 1.0 / (1 << 18) as f64;
 
 /// The multipoles of a cell, its radius and its box.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 pub struct Moment {
     /// Sum of the bodies' masses.
     pub mass: f64,
@@ -59,7 +61,8 @@ impl Moment {
         0.5 * (wide(self.lower) + wide(self.upper))
     }
 
-    fn of_bodies(places: &[PointMass]) -> Self {
+    /// Of a leaf with these bodies, at least one, in the order of the curve.
+    pub(super) fn of_bodies(places: &[PointMass]) -> Self {
         let mut sum = Self::NONE;
         // Relative to the first body, so that bodies at one position have their centre exactly
         // there.
@@ -82,7 +85,8 @@ impl Moment {
         sum
     }
 
-    fn of_children(children: &[Self]) -> Self {
+    /// Of a cell with these children, at least one, in the order of the curve.
+    pub(super) fn of_children(children: &[Self]) -> Self {
         let mut sum = Self::NONE;
         let origin = children[0].centre;
         let mut centre = DVec3::ZERO;

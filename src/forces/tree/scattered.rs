@@ -1,6 +1,8 @@
 //! Groups whose sinks have many other bodies between them: in sparse outskirts, or where the curve
 //! leaves a region and returns elsewhere.
 
+use bytemuck::{Pod, Zeroable};
+
 use super::{Cube, GROUP, Key, LEVELS, PointMass, key::at};
 
 /// A group is scattered if more bodies than this are among its sinks. Usually there are fewer than
@@ -14,42 +16,86 @@ pub fn room_for(groups: usize) -> usize {
     groups.min((groups / 128).max(64))
 }
 
-/// Whether more than [`CROWD`] bodies are in the cells that the box around the `sinks` touches,
-/// where cells have a quarter of the smallest edge that is larger than the box. Such a group would
-/// open all of them, so its sinks walk one by one. `keys` are the sorted keys of the bodies in the
-/// cube.
-pub fn is_scattered(cube: &Cube, keys: &[Key], sinks: &[PointMass]) -> bool {
-    let corner = |choose: fn(f32, f32) -> f32| {
-        let all = sinks.iter().copied();
-        let corner = all.reduce(|a, b| std::array::from_fn(|k| choose(a[k], b[k])));
-        cube.index(&corner.unwrap_or_default())
-    };
-    let (nearest, farthest) = (corner(f32::min), corner(f32::max));
-    let extent = (0..3).map(|axis| farthest[axis] - nearest[axis]).max().unwrap_or(0);
-    let coarse = u32::BITS - extent.leading_zeros();
-    if extent == 0 || bodies_among(keys, nearest, farthest, coarse) <= CROWD {
-        return false;
+/// The box around the sinks of a group in intervals of the cube. The group is scattered if more
+/// than [`CROWD`] bodies are in the cells that the box touches, where cells have a quarter of the
+/// smallest edge that is larger than the box: it would open all of them.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+pub struct Surroundings {
+    nearest: [u32; 3],
+    farthest: [u32; 3],
+    /// log2 of the smallest edge that is larger than the box.
+    coarse: u32,
+}
+
+impl Surroundings {
+    /// Of these sinks; `None` if all are in one interval, and thus not scattered.
+    pub fn of(cube: &Cube, sinks: &[PointMass]) -> Option<Self> {
+        let corner = |choose: fn(f32, f32) -> f32| {
+            let all = sinks.iter().copied();
+            let corner = all.reduce(|a, b| std::array::from_fn(|k| choose(a[k], b[k])));
+            cube.index(&corner.unwrap_or_default())
+        };
+        let (nearest, farthest) = (corner(f32::min), corner(f32::max));
+        let extent = (0..3).map(|axis| farthest[axis] - nearest[axis]).max().unwrap_or(0);
+        let coarse = u32::BITS - extent.leading_zeros();
+        (extent > 0).then_some(Self { nearest, farthest, coarse })
     }
-    bodies_among(keys, nearest, farthest, coarse.saturating_sub(2)) > CROWD
+
+    /// The number of bodies, of those with these sorted `keys`, in the cells with that edge.
+    pub fn around(&self, keys: &[Key]) -> usize {
+        bodies_among(keys, self.nearest, self.farthest, self.coarse)
+    }
+
+    /// The number of bodies in the cells with a quarter of it.
+    pub fn among(&self, keys: &[Key]) -> usize {
+        bodies_among(keys, self.nearest, self.farthest, self.coarse.saturating_sub(2))
+    }
+
+    /// Whether the group is scattered, if these are the keys of all bodies in the cube.
+    pub fn is_crowded(&self, keys: &[Key]) -> bool {
+        self.around(keys) > CROWD && self.among(keys) > CROWD
+    }
+
+    /// Whether all bodies in the cells around the box have keys between these two.
+    pub fn is_between(&self, before: Option<Key>, next: Option<Key>) -> bool {
+        cells_between(self.nearest, self.farthest, self.coarse).all(|(key, level)| {
+            before.is_none_or(|before| before < key && before.shared(key) < level)
+                && next.is_none_or(|next| key < next && next.shared(key) < level)
+        })
+    }
+}
+
+/// Whether a group is scattered, so that its sinks walk one by one. `keys` are the sorted keys of
+/// the bodies in the cube.
+pub fn is_scattered(cube: &Cube, keys: &[Key], sinks: &[PointMass]) -> bool {
+    Surroundings::of(cube, sinks).is_some_and(|near| near.is_crowded(keys))
+}
+
+/// A key in each cell of 2^shift intervals between two corners, both included, and the level of
+/// these cells.
+fn cells_between(
+    nearest: [u32; 3],
+    farthest: [u32; 3],
+    shift: u32,
+) -> impl Iterator<Item = (Key, u32)> {
+    let range = move |axis: usize| nearest[axis] >> shift..=farthest[axis] >> shift;
+    let level = LEVELS - shift.min(LEVELS);
+    range(0).flat_map(move |x| {
+        range(1).flat_map(move |y| {
+            range(2).map(move |z| (at([x << shift, y << shift, z << shift]), level))
+        })
+    })
 }
 
 /// The number of bodies in the cells of 2^shift intervals between two corners, both included.
 fn bodies_among(keys: &[Key], nearest: [u32; 3], farthest: [u32; 3], shift: u32) -> usize {
-    let range = |axis: usize| nearest[axis] >> shift..=farthest[axis] >> shift;
-    let mut bodies = 0;
-    for x in range(0) {
-        for y in range(1) {
-            for z in range(2) {
-                let key = at([x << shift, y << shift, z << shift]);
-                let level = LEVELS - shift.min(LEVELS);
-                let here = |other: &Key| key.shared(*other) >= level;
-                let begin = keys.partition_point(|other| *other < key && !here(other));
-                let behind = keys[begin..].partition_point(here);
-                bodies += behind;
-            }
-        }
-    }
-    bodies
+    let bodies = |(key, level): (Key, u32)| {
+        let here = |other: &Key| key.shared(*other) >= level;
+        let begin = keys.partition_point(|other| *other < key && !here(other));
+        keys[begin..].partition_point(here)
+    };
+    cells_between(nearest, farthest, shift).map(bodies).sum()
 }
 
 /// For each group along the curve, whether its sinks walk one by one.

@@ -1,9 +1,9 @@
 //! All stages of building a tree.
 
-use super::{Cells, Cube, FARTHEST, Key, LEAF, Moment, PointMass, keys, moments, order};
+use super::{Cells, Cube, Key, LEAF, Moment, PointMass, keys, moments, order};
 
 /// A tree over bodies, with the bodies in its order.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Tree {
     /// The root's cube.
     pub cube: Cube,
@@ -30,7 +30,7 @@ impl Tree {
         let order = order(&keys);
         let inside = order.partition_point(|&i| keys[i as usize] != Key::OUTSIDE);
         let along: Vec<Key> = order[..inside].iter().map(|&i| keys[i as usize]).collect();
-        let sorted = sorted(&order, centre, places);
+        let sorted = sorted(&order, &cube, places);
         let cells = Cells::new(&along, LEAF);
         let moments = moments(&cells, &sorted);
         Self { cube, order, inside, keys: along, sorted, cells, moments }
@@ -38,17 +38,12 @@ impl Tree {
 
     /// Updates the moments of the same cells after the bodies have moved; cube and keys are kept.
     pub fn refit(&mut self, places: &[PointMass]) {
-        self.sorted = sorted(&self.order, self.cube.centre, places);
+        self.sorted = sorted(&self.order, &self.cube, places);
         self.moments = moments(&self.cells, &self.sorted);
     }
 }
 
 /// The bodies in the given order.
-fn sorted(order: &[u32], [x, y, z]: [f32; 3], places: &[PointMass]) -> Vec<PointMass> {
-    let place = |&i: &u32| {
-        let place = places[i as usize];
-        let is_somewhere = place[..3].iter().all(|x| x.abs() <= FARTHEST);
-        if is_somewhere { place } else { [x, y, z, 0.0] }
-    };
-    order.iter().map(place).collect()
+fn sorted(order: &[u32], cube: &Cube, places: &[PointMass]) -> Vec<PointMass> {
+    order.iter().map(|&i| cube.kept(&places[i as usize])).collect()
 }

@@ -6,10 +6,14 @@ use std::borrow::Cow;
 use glam::DVec3;
 use rayon::prelude::*;
 
+#[cfg(not(target_arch = "wasm32"))]
+use super::super::Moment;
+#[cfg(not(target_arch = "wasm32"))]
+use super::super::domains::{graft::Grafted, select::SinkBox};
 use super::super::far::Expansion;
 use super::super::{CellForce, CellRecord, MultipoleOrder, PointMass, Tree, TreeConfig};
 use super::Gathered;
-use super::groups::Groups;
+use super::groups::{Groups, Logarithms};
 use super::kernel::{Block, Sums};
 use super::loops::{self, Loops};
 use super::walk::{Lists, Opened};
@@ -29,6 +33,10 @@ pub(super) struct Call {
     softening_squared: f32,
     tree: Tree,
     groups: Groups,
+    /// The bodies outside the cube, in the tree's order: first and number.
+    outside: (u32, u32),
+    /// The number of the cell that stands for those that were not sent here.
+    absent: Option<u32>,
     /// For each sink, in the groups' order, the index of its source along the curve, or [`NONE`].
     own: Vec<u32>,
     /// Whether sinks' pairs with themselves add nothing to accelerations.
@@ -39,6 +47,17 @@ pub(super) struct Call {
 
 /// A tree over bodies with the groups of the same bodies, for reuse.
 pub(super) type Reusable = (Tree, Groups);
+
+/// What a walk finds for one group.
+#[derive(Debug, Default)]
+pub(super) struct OfGroup {
+    /// Of each sink.
+    pub sums: Vec<Gathered>,
+    /// Number of interactions.
+    pub interactions: u64,
+    /// Cells that it would have opened but that were not sent here.
+    pub missing: u32,
+}
 
 /// Parameters shared by all groups of an evaluation.
 struct Rule {
@@ -106,16 +125,76 @@ impl Call {
                 all.filter(|&i| !sinks.position[i as usize].is_finite()).collect()
             }
         };
+        let (inside, all) = (tree.inside as u32, tree.sorted.len() as u32);
         Ok(Self {
             softening_squared: softening_squared(&frame, softening),
             loops: loops::of(kernel),
             frame,
             tree,
             groups,
+            outside: (inside, all - inside),
+            absent: None,
             own,
             at_own_source: same || at_own_source(sinks, sources),
             lost,
         })
+    }
+
+    /// Sinks with their own indices among the bodies that will be walked ([`Call::walk_over`]), in the
+    /// order of the curve, and the ranges that walk together.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn over(
+        kernel: Kernel,
+        (frame, softening): (Frame, f64),
+        (own, sorted, ranges): (Vec<u32>, Vec<PointMass>, Vec<std::ops::Range<usize>>),
+    ) -> Self {
+        let order = (0..sorted.len() as u32).collect();
+        Self {
+            softening_squared: softening_squared(&frame, softening),
+            loops: loops::of(kernel),
+            frame,
+            tree: Tree::default(),
+            own,
+            groups: Groups { order, sorted, ranges },
+            outside: (0, 0),
+            absent: None,
+            at_own_source: true,
+            lost: Vec::new(),
+        }
+    }
+
+    /// Walks these cells from now on. Of their bodies the first are the `inside` sinks in the cube,
+    /// the next the `outside` ones.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn walk_over(&mut self, cells: Grafted<Moment>, (inside, outside): (usize, usize)) {
+        let Grafted { cells, moments, bodies, absent, .. } = cells;
+        self.tree.cells.cells = cells;
+        self.tree.moments = moments;
+        self.tree.sorted = bodies;
+        self.outside = (inside as u32, outside as u32);
+        self.absent = Some(absent);
+    }
+
+    /// Number of sinks of each group, and the box around them.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn boxes(
+        &self,
+        config: &TreeConfig,
+        sizes: &[f64],
+        mean: &Logarithms,
+    ) -> Vec<(usize, SinkBox)> {
+        let least = self.least(config, sizes, mean);
+        let of_group = |(range, least): (&std::ops::Range<usize>, f64)| {
+            let reach = self.groups.block(range.clone()).reach(config, least);
+            (range.len(), reach.sink_box())
+        };
+        self.groups.ranges.par_iter().zip(least).map(of_group).collect()
+    }
+
+    /// In the frame's units, and at least what the kernels need.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn softening_squared(&self) -> f32 {
+        self.softening_squared
     }
 
     /// The tree and its groups, for another evaluation.
@@ -135,35 +214,13 @@ impl Call {
         potential: bool,
         out: &mut Forces,
     ) -> Result<u64> {
-        let (opening, order) = (config.walked(), config.moments);
-        let record = |(cell, moment)| CellRecord::of(cell, moment, &opening, order).force;
-        let cells = self.tree.cells.cells.par_iter().zip(&self.tree.moments);
-        let rule = Rule {
-            opened: Opened::new(&self.tree, &opening, order, self.softening_squared),
-            forces: cells.map(record).collect(),
-            config: *config,
-            potential,
-            excludes: potential || !self.at_own_source,
-        };
         let unit = self.frame.acceleration_unit();
-        let ranges = &self.groups.ranges;
-        let reaches: Vec<f64> = match opening.needs_accelerations() {
-            true => self.groups.least_accelerations(acceleration, unit),
-            false => vec![0.0; ranges.len()],
+        let sizes: Vec<f64> = match config.opening.needs_accelerations() {
+            true => self.groups.sizes(acceleration, unit),
+            false => Vec::new(),
         };
-        let stop_token = stop::of_caller();
-        let found: Vec<(Vec<Gathered>, u64)> = ranges
-            .par_iter()
-            .zip(&reaches)
-            .map_init(Lists::default, |lists, (range, &least)| {
-                if stop_token.is_wanted() {
-                    return (Vec::new(), 0);
-                }
-                self.group(range.clone(), least, &rule, lists)
-            })
-            .collect();
-        stop_token.check()?;
-        let sums = found.iter().flat_map(|(sums, _)| sums);
+        let found = self.sums(config, &sizes, &Logarithms::of(&sizes), potential)?;
+        let sums = found.iter().flat_map(|group| &group.sums);
         for (&sink, sum) in self.groups.order.iter().zip(sums) {
             out.acceleration[sink as usize] = sum.acceleration;
             if potential {
@@ -176,7 +233,55 @@ impl Call {
                 out.potential[sink as usize] = f64::NAN;
             }
         }
-        Ok(found.iter().map(|(_, interactions)| interactions).sum())
+        Ok(found.iter().map(|group| group.interactions).sum())
+    }
+
+    /// The least accelerations of the groups, whose sinks have these `sizes` of accelerations.
+    fn least(&self, config: &TreeConfig, sizes: &[f64], mean: &Logarithms) -> Vec<f64> {
+        match config.opening.needs_accelerations() {
+            true => self.groups.least_accelerations(sizes, mean),
+            false => vec![0.0; self.groups.ranges.len()],
+        }
+    }
+
+    /// The sums of all groups by this rule, whose sinks have these `sizes` of accelerations.
+    ///
+    /// # Errors
+    /// [`crate::error::Error::Stopped`].
+    pub fn sums(
+        &self,
+        config: &TreeConfig,
+        sizes: &[f64],
+        mean: &Logarithms,
+        potential: bool,
+    ) -> Result<Vec<OfGroup>> {
+        let (opening, order) = (config.walked(), config.moments);
+        let record = |(cell, moment)| CellRecord::of(cell, moment, &opening, order).force;
+        let (cells, moments) = (&self.tree.cells.cells, &self.tree.moments);
+        let eps2 = self.softening_squared;
+        let rule = Rule {
+            opened: Opened::new(cells, moments, self.absent, &opening, order, eps2),
+            forces: cells.par_iter().zip(moments).map(record).collect(),
+            config: *config,
+            potential,
+            excludes: potential || !self.at_own_source,
+        };
+        let least = self.least(config, sizes, mean);
+        let stop_token = stop::of_caller();
+        let found: Vec<OfGroup> = self
+            .groups
+            .ranges
+            .par_iter()
+            .zip(&least)
+            .map_init(Lists::default, |lists, (range, &least)| {
+                if stop_token.is_wanted() {
+                    return OfGroup::default();
+                }
+                self.group(range.clone(), least, &rule, lists)
+            })
+            .collect();
+        stop_token.check()?;
+        Ok(found)
     }
 
     /// One group: its walk and its sums.
@@ -186,7 +291,7 @@ impl Call {
         least: f64,
         rule: &Rule,
         lists: &mut Lists,
-    ) -> (Vec<Gathered>, u64) {
+    ) -> OfGroup {
         let mut block = self.groups.block(range.clone());
         // SAFETY of all calls below: unavailable kernels cannot be constructed.
         let mut reach = block.reach(&rule.config, least);
@@ -195,9 +300,8 @@ impl Call {
             reach.near.allowance = 0.0;
         }
         unsafe { (self.loops.walk)(&rule.opened, &reach, lists) };
-        let (inside, all) = (self.tree.inside as u32, self.tree.sorted.len() as u32);
-        if all > inside {
-            lists.runs.push((inside, all - inside));
+        if self.outside.1 > 0 {
+            lists.runs.push(self.outside);
         }
         let own = &self.own[range];
         let missed = match rule.excludes {
@@ -245,7 +349,8 @@ impl Call {
         };
         let interactions =
             (lists.cells.len() + lists.far.len() + lists.places.len()) as u64 * block.count as u64;
-        ((0..block.count).map(gathered).collect(), interactions)
+        let sums = (0..block.count).map(gathered).collect();
+        OfGroup { sums, interactions, missing: lists.missing }
     }
 
     /// Subtracts what a sink's own source contributes as part of a cell.

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use bytemuck::{Pod, Zeroable};
 use glam::DVec3;
 use rayon::prelude::*;
 
@@ -14,8 +15,38 @@ use super::walk::Reach;
 /// centre of all others, with hardly any acceleration, would open every cell.
 const FLOOR: f64 = 1e-3;
 
+/// 1 in a sum of logarithms.
+const LOGARITHM_UNIT: f64 = (1 << 20) as f64;
+
 /// Smaller accelerations count as this.
 const LEAST: f64 = f64::from_bits((1023 - 100) << 52);
+
+/// The logarithmic mean of accelerations, from sums of integers, which do not depend on the order.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+pub(super) struct Logarithms {
+    /// The sum of log2 |a| in units of 2^-20: below 2^31 each, so 2^32 bodies fit.
+    pub sum: i64,
+    /// Number of accelerations.
+    pub count: i64,
+}
+
+impl Logarithms {
+    /// Of the finite ones among these.
+    pub fn of(sizes: &[f64]) -> Self {
+        let one = |size: &f64| Self {
+            sum: (size.max(LEAST).log2() * LOGARITHM_UNIT).round() as i64,
+            count: 1,
+        };
+        let both = |a: Self, b: Self| Self { sum: a.sum + b.sum, count: a.count + b.count };
+        let known = sizes.par_iter().filter(|size| size.is_finite());
+        known.map(one).reduce(Self::default, both)
+    }
+
+    fn mean(self) -> f64 {
+        (self.sum as f64 / LOGARITHM_UNIT / self.count.max(1) as f64).exp2()
+    }
+}
 
 /// Sinks in the order of the curve: first those in the cube, in groups of 64 or, if these are
 /// scattered, one by one; then the others, each by itself.
@@ -51,26 +82,20 @@ impl Groups {
 
     fn along(tree: &Tree, order: Vec<u32>, sorted: Vec<PointMass>, inside: usize) -> Self {
         let scattered = split(&tree.cube, &tree.keys, &sorted[..inside]);
-        let mut ranges = Vec::with_capacity(scattered.len());
-        for (group, is_scattered) in scattered.into_iter().enumerate() {
-            let all = group * GROUP..((group + 1) * GROUP).min(inside);
-            match is_scattered {
-                true => ranges.extend(all.map(|sink| sink..sink + 1)),
-                false => ranges.push(all),
-            }
-        }
-        ranges.extend((inside..order.len()).map(|sink| sink..sink + 1));
+        let ranges = ranges(&scattered, inside, order.len());
         Self { order, sorted, ranges }
     }
 
-    /// The least acceleration of each group among those known of its sinks, and at least a
-    /// thousandth of the mean.
-    pub fn least_accelerations(&self, acceleration: &[DVec3], unit: f64) -> Vec<f64> {
-        let size = |i: &u32| (acceleration[*i as usize] / unit).length();
-        let sizes: Vec<f64> = self.order.par_iter().map(size).collect();
-        let known = || sizes.iter().filter(|size| size.is_finite());
-        let logarithms = crate::math::sum(known().map(|size| size.max(LEAST).log2()));
-        let floor = FLOOR * (logarithms / known().count().max(1) as f64).exp2();
+    /// The sizes of the sinks' accelerations, which are given in the bodies' own order, in the order
+    /// here and in this unit.
+    pub fn sizes(&self, acceleration: &[DVec3], unit: f64) -> Vec<f64> {
+        self.order.par_iter().map(|i| (acceleration[*i as usize] / unit).length()).collect()
+    }
+
+    /// The least of the sinks' accelerations in each group, and at least a thousandth of their mean.
+    /// `sizes` are those known, in the order of the sinks here, in the frame's units.
+    pub fn least_accelerations(&self, sizes: &[f64], mean: &Logarithms) -> Vec<f64> {
+        let floor = FLOOR * mean.mean();
         let least = |range: &Range<usize>| {
             sizes[range.clone()].iter().copied().fold(f64::INFINITY, f64::min).max(floor)
         };
@@ -89,6 +114,21 @@ impl Groups {
         }
         block
     }
+}
+
+/// The ranges of `sinks` sinks that walk together: groups of those in the cube, which come first
+/// and are `inside`, one by one where a group is scattered; then the others.
+pub(super) fn ranges(scattered: &[bool], inside: usize, sinks: usize) -> Vec<Range<usize>> {
+    let mut ranges = Vec::with_capacity(scattered.len());
+    for (group, is_scattered) in scattered.iter().enumerate() {
+        let all = group * GROUP..((group + 1) * GROUP).min(inside);
+        match is_scattered {
+            true => ranges.extend(all.map(|sink| sink..sink + 1)),
+            false => ranges.push(all),
+        }
+    }
+    ranges.extend((inside..sinks).map(|sink| sink..sink + 1));
+    ranges
 }
 
 impl Block {

@@ -15,6 +15,8 @@ use crate::settings::Rebuild;
 use crate::stop;
 
 mod call;
+#[cfg(not(target_arch = "wasm32"))]
+mod domains;
 mod expand;
 mod groups;
 mod kernel;
@@ -42,6 +44,9 @@ pub struct HostTree {
     /// Interactions of the latest evaluation.
     interactions: u64,
     reused: ReusedTree,
+    /// The ranks that share the bodies.
+    #[cfg(not(target_arch = "wasm32"))]
+    domains: Option<domains::Domains>,
 }
 
 impl CpuTree {
@@ -61,7 +66,25 @@ impl CpuTree {
 
 impl HostTree {
     fn new(kernel: Kernel, config: TreeConfig) -> Self {
-        Self { kernel, config, interactions: 0, reused: ReusedTree::new(config.rebuild) }
+        Self {
+            kernel,
+            config,
+            interactions: 0,
+            reused: ReusedTree::new(config.rebuild),
+            #[cfg(not(target_arch = "wasm32"))]
+            domains: None,
+        }
+    }
+
+    /// A new tree with another configuration, shared by the same ranks.
+    fn alike(&self, config: TreeConfig) -> Self {
+        let tree = Self::new(self.kernel, config);
+        #[cfg(not(target_arch = "wasm32"))]
+        let tree = Self {
+            domains: self.domains.as_ref().map(|own| domains::Domains::new(own.ranks.clone())),
+            ..tree
+        };
+        tree
     }
 
     fn compute(
@@ -72,13 +95,20 @@ impl HostTree {
         potential: bool,
         out: &mut Forces,
     ) -> Result<()> {
-        let Self { kernel, config, interactions, reused } = self;
-        *interactions = 0;
+        self.interactions = 0;
         if sinks.position.is_empty() {
             return Ok(());
         }
         // The stored tree can be reused only if its bodies are the sinks too.
         let is_whole = call::are_the_same(sinks, sources);
+        #[cfg(not(target_arch = "wasm32"))]
+        if let Some(mut domains) = self.domains.take_if(|_| is_whole) {
+            let what = (softening, potential);
+            let done = self.compute_shared(&mut domains, sources, sinks.acceleration, what, out);
+            self.domains = Some(domains);
+            return done;
+        }
+        let Self { kernel, config, interactions, reused, .. } = self;
         let n = sources.position.len();
         let begun = is_whole.then(|| reused.begin(n));
         let since = Instant::now();
@@ -151,14 +181,27 @@ impl Evaluator for HostTree {
             last_accelerations: self.config.needs_accelerations(),
             interactions: Some(self.interactions),
             built_at: self.reused.built_at(),
-            for_energies: Some(Box::new(WithSources::of(Self::new(self.kernel, config)))),
+            for_energies: Some(Box::new(WithSources::of(self.alike(config)))),
+            #[cfg(not(target_arch = "wasm32"))]
+            ranks: self.domains.as_ref().map(|domains| &domains.ranks),
             ..Capabilities::default()
         }
     }
 
     fn interfaces(&mut self) -> Interfaces<'_> {
         let reuses = self.config.rebuild.keeps();
+        #[cfg(not(target_arch = "wasm32"))]
+        if !reuses {
+            return Interfaces { divides: Some(self), ..Interfaces::default() };
+        }
         Interfaces { rebuilds: if reuses { Some(self) } else { None }, ..Interfaces::default() }
+    }
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+impl crate::forces::Divides for HostTree {
+    fn divide_among(&mut self, ranks: crate::exchange::Ranks) {
+        self.domains = (ranks.size() > 1).then(|| domains::Domains::new(ranks));
     }
 }
 

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::super::{CellBox, CellRecord, MultipoleOrder, NO_PARENT, PointMass, Tree, TreeConfig};
 use super::call::finite;
-use super::groups::Groups;
+use super::groups::{Groups, Logarithms};
 use super::walk::{Lists, Opened, walk};
 use crate::forces::direct::cpu::softening_squared;
 use crate::frame::Frame;
@@ -131,16 +131,18 @@ impl TreeView {
         let by_angle = TreeConfig { opening: TreeConfig::FIRST, ..*config };
         let (config, least) = match config.opening.needs_accelerations() {
             true if acceleration.len() == self.bodies() => {
-                let unit = self.frame.acceleration_unit();
-                (config, self.groups.least_accelerations(acceleration, unit)[number])
+                let sizes = self.groups.sizes(acceleration, self.frame.acceleration_unit());
+                let mean = Logarithms::of(&sizes);
+                (config, self.groups.least_accelerations(&sizes, &mean)[number])
             }
             true => (&by_angle, 0.0),
             false => (config, 0.0),
         };
         let reach = self.groups.block(range.clone()).reach(config, least);
         let mut lists = Lists::default();
-        let opened =
-            Opened::new(&self.tree, &config.walked(), config.moments, self.softening_squared);
+        let (cells, moments) = (&self.tree.cells.cells, &self.tree.moments);
+        let (rule, eps2) = (config.walked(), self.softening_squared);
+        let opened = Opened::new(cells, moments, None, &rule, config.moments, eps2);
         walk(&opened, &reach, &mut lists);
         Some(self.group_walk(range.clone(), &lists))
     }

@@ -2,8 +2,10 @@
 
 use rayon::prelude::*;
 
+#[cfg(not(target_arch = "wasm32"))]
+use super::super::domains::select::SinkBox;
 use super::super::far::Near;
-use super::super::{Cell, Moment, MultipoleOrder, Opening, PointMass, Tree};
+use super::super::{Cell, Moment, MultipoleOrder, Opening, PointMass};
 
 /// Cells tested at once: all children of one cell.
 const CHILDREN: usize = 8;
@@ -25,6 +27,8 @@ pub(super) struct Opened {
     /// Lower and upper corners of the boxes, if the rule needs them.
     corners: Option<[[Vec<f32>; 3]; 2]>,
     cells: Vec<Cell>,
+    /// The number of a cell that stands for those that were not sent here; none has `u32::MAX`.
+    absent: u32,
 }
 
 /// The box of a group's sinks, and the reach that the rule gives them.
@@ -36,6 +40,14 @@ pub(super) struct Reach {
     pub reach: f32,
     /// For accepted cells.
     pub near: Near,
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+impl Reach {
+    /// What decides which cells are opened.
+    pub fn sink_box(&self) -> SinkBox {
+        SinkBox { lower: self.lower, upper: self.upper, reach: self.reach }
+    }
 }
 
 /// The interaction list of a group.
@@ -51,6 +63,8 @@ pub struct Lists {
     pub runs: Vec<(u32, u32)>,
     /// The bodies of the runs and the points, as the kernel reads them.
     pub(super) places: Vec<PointMass>,
+    /// Cells that would have been opened but whose children or bodies are not here.
+    pub missing: u32,
     /// Children still to be tested: first cell and count.
     stack: Vec<(u32, u32)>,
 }
@@ -63,14 +77,16 @@ impl Lists {
 }
 
 impl Opened {
-    /// All cells of a tree for this rule.
+    /// Cells and their moments for this rule; `absent` is the number of the cell that stands for those
+    /// that were not sent here.
     pub fn new(
-        tree: &Tree,
+        cells: &[Cell],
+        moments: &[Moment],
+        absent: Option<u32>,
         opening: &Opening,
         order: MultipoleOrder,
         softening_squared: f32,
     ) -> Self {
-        let moments = &tree.moments;
         // Padding, so that all eight lanes can be read from the last cell on.
         let padded = moments.len() + CHILDREN - 1;
         let column = |value: &(dyn Fn(&Moment) -> f32 + Sync)| {
@@ -78,7 +94,7 @@ impl Opened {
             column.resize(padded, 0.0);
             column
         };
-        let mut cells = tree.cells.cells.clone();
+        let mut cells = cells.to_vec();
         cells.extend(cells.first().copied().into_iter().cycle().take(padded - moments.len()));
         let axes = [0, 1, 2];
         let least = opening.least_distance_squared();
@@ -97,7 +113,33 @@ impl Opened {
                 ]
             }),
             cells,
+            absent: absent.unwrap_or(u32::MAX),
         }
+    }
+
+    /// Whether these sinks open a cell, if squared distances count as `margin` times as large.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn is_opened(&self, number: usize, sinks: &SinkBox, margin: f32) -> bool {
+        let squared = |lower: [f32; 3], upper: [f32; 3]| {
+            let mut squared = 0.0f32;
+            for axis in 0..3 {
+                let below = sinks.lower[axis] - upper[axis];
+                let d = below.max(lower[axis] - sinks.upper[axis]).max(0.0);
+                squared += d * d;
+            }
+            margin * squared
+        };
+        let corner = |columns: &[Vec<f32>; 3]| [0, 1, 2].map(|axis| columns[axis][number]);
+        let centre = corner(&self.centre);
+        let from_centre = squared(centre, centre);
+        let compared = match &self.corners {
+            None => from_centre,
+            Some([lower, upper]) => squared(corner(lower), corner(upper)),
+        };
+        let critical = self.critical[number];
+        let accepted =
+            compared * sinks.reach > critical && from_centre > self.radius_squared[number];
+        critical >= 0.0 && !accepted
     }
 
     /// What becomes of each of the eight cells from `first` on, of which `count` are there.
@@ -198,11 +240,13 @@ pub(super) fn walk(opened: &Opened, group: &Reach, lists: &mut Lists) {
     let [mut cells, mut points, mut far] =
         [&mut lists.cells, &mut lists.points, &mut lists.far].map(Appended::new);
     let [mut runs, mut stack] = [&mut lists.runs, &mut lists.stack].map(Appended::new);
+    lists.missing = 0;
     stack.reserve();
     stack.push_if((0, 1), u32::from(!opened.cells.is_empty()));
     while stack.length > 0 {
         stack.length -= 1;
         let (first, count) = stack.entries[stack.length];
+        lists.missing += u32::from(first == opened.absent);
         let verdicts = opened.verdicts(first as usize, count, group);
         cells.reserve();
         points.reserve();

@@ -1,0 +1,471 @@
+//! The tree over bodies that ranks share: every rank builds and walks the part of the tree that is
+//! its part of the curve (`forces/tree/domains/`).
+//!
+//! The bodies of a call have homes, equal ranges of their numbers; each is sent to the rank with its
+//! place on the curve, which sends its forces back. The parts are cut by the costs of the last call.
+
+use std::ops::Range;
+
+use bytemuck::{Pod, Zeroable};
+use glam::DVec3;
+use rayon::prelude::*;
+
+use super::super::balance::{Totals, balance_over};
+use super::super::domains::Visitor;
+use super::super::domains::cut::{BUILDING, cuts, part_of, parts, stride};
+use super::super::domains::graft::{Grafted, pack};
+use super::super::domains::select::{SinkBox, boxes, select};
+use super::super::domains::top::{Announced, Root, Summed, Top};
+use super::super::{
+    CROWD, Cells, Cube, GROUP, Key, LEAF, Moment, PointMass, Surroundings, TreeConfig, key,
+    moments, room_for,
+};
+use super::HostTree;
+use super::call::{Call, OfGroup, finite};
+use super::groups::{Logarithms, ranges};
+use super::walk::Opened;
+use crate::error::{Error, Result};
+use crate::exchange::{Exchange, Ranks, equal_shares, polling_stop};
+use crate::forces::{Forces, Outputs, Sources};
+use crate::frame::Frame;
+
+/// How generously a rank is sent cells.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Generosity {
+    /// The most boxes that stand for its groups. 2,048 cost 64 kB a rank and make up to 39 % more
+    /// cells necessary than all groups by themselves; 512 up to 60 %.
+    pub boxes: usize,
+    /// The factor on squared distances.
+    pub margin: f32,
+}
+
+/// What is sent at first, and what in turn if a walk has missed a cell. 1 - 10^-5 covers what
+/// rounding may change in the test.
+pub(super) const GENEROSITIES: [Generosity; 3] = [
+    Generosity { boxes: 2048, margin: 1.0 - 1e-5 },
+    Generosity { boxes: usize::MAX, margin: 1.0 - 1e-5 },
+    Generosity { boxes: usize::MAX, margin: 0.8 },
+];
+
+/// What the ranks have in common from one call to the next.
+#[derive(Debug)]
+pub(super) struct Domains {
+    pub ranks: Ranks,
+    /// What the forces on each of the bodies at home cost at the last call.
+    costs: Vec<f32>,
+    pub generosities: &'static [Generosity],
+    /// How often forces were computed again because a walk had missed a cell.
+    pub repeats: usize,
+}
+
+impl Domains {
+    /// Of these ranks.
+    pub fn new(ranks: Ranks) -> Self {
+        Self { ranks, costs: Vec::new(), generosities: &GENEROSITIES, repeats: 0 }
+    }
+}
+
+/// The forces on a body, on their way home.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+struct Answer {
+    acceleration: [f64; 3],
+    potential: f64,
+    cost: f32,
+    number: u32,
+}
+
+impl Summed for Moment {
+    fn of_children(children: &[Self]) -> Self {
+        Self::of_children(children)
+    }
+
+    fn of_bodies(bodies: &[PointMass]) -> Self {
+        Self::of_bodies(bodies)
+    }
+}
+
+impl Totals for &Ranks {
+    fn greatest(&mut self, values: &mut [f64]) -> Result<()> {
+        for received in self.gather(values)? {
+            values.iter_mut().zip(received).for_each(|(value, other)| *value = value.max(other));
+        }
+        Ok(())
+    }
+
+    fn sum(&mut self, values: &mut [i128]) -> Result<()> {
+        self.sum_integers(values)
+    }
+}
+
+impl HostTree {
+    /// The forces of `sources` on themselves, which all ranks have. Returns the interactions of all
+    /// ranks.
+    ///
+    /// # Errors
+    /// Bodies that no frame holds; [`Error::Stopped`]; a rank that cannot be reached.
+    pub(super) fn compute_shared(
+        &mut self,
+        domains: &mut Domains,
+        sources: &Sources,
+        acceleration: &[DVec3],
+        (softening, potential): (f64, bool),
+        out: &mut Forces,
+    ) -> Result<()> {
+        let ranks = domains.ranks.clone();
+        let homes = equal_shares(sources.position.len(), ranks.size(), 1);
+        let home = homes[ranks.rank()].clone();
+        let known = finite(sources.position);
+        let frame = Frame::of_call(&known, &known, sources.mass, softening);
+        frame.check_reach(&known)?;
+        if domains.costs.len() != home.len() {
+            domains.costs = vec![0.0; home.len()];
+        }
+        let has_strengths = acceleration.len() == sources.position.len();
+        let visitor = |i: usize| {
+            let [x, y, z] = frame.position(sources.position[i]);
+            Visitor {
+                place: [x, y, z, (sources.mass[i] / frame.mass) as f32],
+                strength: match has_strengths {
+                    true => (acceleration[i] / frame.acceleration_unit()).length(),
+                    false => f64::NAN,
+                },
+                cost: domains.costs[i - home.start],
+                number: i as u32,
+            }
+        };
+        let visitors: Vec<Visitor> = home.clone().into_par_iter().map(visitor).collect();
+        let part = Part::new(&ranks, visitors)?;
+        let sizes: Vec<f64> = part.sinks().map(|sink| sink.strength).collect();
+        let softening = (frame, softening);
+        let mut interactions = 0;
+        let found = if !self.config.opening.needs_accelerations() || has_strengths {
+            part.forces(self, domains, &self.config, &sizes, softening, potential)?
+        } else {
+            let by_angle = TreeConfig { opening: TreeConfig::FIRST, ..self.config };
+            let first = part.forces(self, domains, &by_angle, &[], softening, false)?;
+            let unit = frame.acceleration_unit();
+            let sums = first.iter().flat_map(|group| &group.sums);
+            let sizes: Vec<f64> = sums.map(|sum| (sum.acceleration / unit).length()).collect();
+            interactions += first.iter().map(|group| group.interactions).sum::<u64>();
+            part.forces(self, domains, &self.config, &sizes, softening, potential)?
+        };
+        interactions += found.iter().map(|group| group.interactions).sum::<u64>();
+        let mut total = [interactions];
+        ranks.sum_integers(&mut total)?;
+        self.interactions = total[0];
+
+        let answers = part.answers(&found, &homes);
+        for answer in ranks.send_each(&answers)?.into_iter().flatten() {
+            let number = answer.number as usize;
+            let is_lost = !sources.position[number].is_finite();
+            out.acceleration[number] =
+                if is_lost { DVec3::NAN } else { DVec3::from(answer.acceleration) };
+            if potential {
+                out.potential[number] = if is_lost { f64::NAN } else { answer.potential };
+            }
+            domains.costs[number - home.start] = answer.cost;
+        }
+        let mass = &sources.mass[home.clone()];
+        balance_over(&mut out.acceleration[home], mass, &mut &ranks)?;
+        let outputs = if potential { Outputs::POTENTIAL } else { Outputs::ACCELERATION };
+        crate::forces::spread::gather(&mut ranks.clone(), &homes, out, &outputs)
+    }
+}
+
+/// A rank's part of the curve.
+struct Part {
+    rank: usize,
+    cube: Cube,
+    /// The bodies in the cube, in the order of the curve.
+    bodies: Vec<Visitor>,
+    places: Vec<PointMass>,
+    /// All bodies outside the cube. The last rank has them as sinks.
+    outside: Vec<Visitor>,
+    has_outside: bool,
+    cells: Cells,
+    moments: Vec<Moment>,
+    top: Top<Moment>,
+    /// The sinks that walk together.
+    ranges: Vec<Range<usize>>,
+    /// For each sink its index among the bodies that this rank walks ([`Grafted::bodies`]).
+    own: Vec<u32>,
+}
+
+impl Part {
+    /// Sends the bodies at home to their ranks and finds the cells of those that come. Collective,
+    /// as all here.
+    fn new(ranks: &Ranks, home: Vec<Visitor>) -> Result<Self> {
+        let (rank, size) = (ranks.rank(), ranks.size());
+        let centre = [0.0; 3];
+        let places: Vec<PointMass> = home.iter().map(|body| body.place).collect();
+        let mut counts = Cube::counts(centre, &places);
+        ranks.sum_integers(&mut counts)?;
+        let cube = Cube::of_counts(centre, &counts);
+
+        let keyed: Vec<(Key, Visitor)> =
+            home.into_par_iter().map(|body| (key(&cube, &body.place), body)).collect();
+        let stride = stride(keyed.len(), size);
+        let sample =
+            |&(Key { hi, lo }, body): &(Key, Visitor)| [hi, lo, (body.cost + BUILDING).to_bits()];
+        let samples: Vec<[u32; 3]> = keyed.iter().step_by(stride).map(sample).collect();
+        let samples = ranks.gather(&samples)?.into_iter().flatten();
+        let samples = samples.map(|[hi, lo, cost]| (Key { hi, lo }, f32::from_bits(cost)));
+        let cuts = cuts(samples.collect(), size);
+        let mut sent = vec![Vec::new(); size];
+        let mut outside = Vec::new();
+        for (key, body) in keyed {
+            match key == Key::OUTSIDE {
+                true => outside.push(body),
+                false => sent[part_of(&cuts, key)].push(body),
+            }
+        }
+        let outside: Vec<Visitor> = ranks.gather(&outside)?.into_iter().flatten().collect();
+        let received = ranks.send_each(&sent)?.into_iter().flatten().collect();
+        drop(sent);
+        let (mut keys, mut bodies) = along(&cube, received);
+
+        // Cuts go to whole groups: the first bodies of a part may belong to those before.
+        let counts = ranks.gather(&[bodies.len() as u64])?;
+        let counts: Vec<usize> = counts.iter().map(|count| count[0] as usize).collect();
+        let begin: usize = counts[..rank].iter().sum();
+        let parts = parts(&counts);
+        let given = parts[rank].start.saturating_sub(begin).min(bodies.len());
+        let given = ranks.gather(&bodies[..given])?;
+        bodies.drain(..given[rank].len());
+        for (from, given) in given.iter().enumerate().skip(rank + 1) {
+            let first = counts[..from].iter().sum::<usize>();
+            let own = |place: usize| place.saturating_sub(first).min(given.len());
+            bodies.extend_from_slice(&given[own(parts[rank].start)..own(parts[rank].end)]);
+        }
+        keys.clear();
+        keys.extend(bodies.iter().map(|body| key(&cube, &body.place)));
+        debug_assert_eq!(bodies.len(), parts[rank].len());
+        let begin = parts[rank].start;
+
+        // The neighbours' keys.
+        let words = |keys: &[Key]| -> Vec<[u32; 2]> {
+            keys.iter().map(|Key { hi, lo }| [*hi, *lo]).collect()
+        };
+        let first = ranks.gather(&words(&keys[..LEAF.min(keys.len())]))?;
+        let last = ranks.gather(&words(&keys[keys.len().saturating_sub(LEAF)..]))?;
+        let all = |parts: &[Vec<[u32; 2]>]| -> Vec<Key> {
+            parts.iter().flatten().map(|&[hi, lo]| Key { hi, lo }).collect()
+        };
+        let (before, after) = (all(&last[..rank]), all(&first[rank + 1..]));
+        let before = &before[before.len().saturating_sub(LEAF)..];
+        let after = &after[..LEAF.min(after.len())];
+        let extended = [before, &keys, after].concat();
+        let own = before.len()..before.len() + keys.len();
+        let (cells, crossing) = Cells::of_part(&extended, own, LEAF);
+        let places: Vec<PointMass> = bodies.iter().map(|body| body.place).collect();
+        let moments = moments(&cells, &places);
+
+        let crossing: Vec<Announced> =
+            crossing.into_iter().map(|one| Announced::of(one, &keys, begin)).collect();
+        let top = common(ranks, &crossing, (begin, &keys, &places), (&cells, &moments))?;
+        let neighbours = (before.last().copied(), after.first().copied());
+        let scattered = scattered(ranks, &cube, (&keys, &places), neighbours)?;
+        let has_outside = rank + 1 == size;
+        let sinks = bodies.len() + if has_outside { outside.len() } else { 0 };
+        let ranges = ranges(&scattered, bodies.len(), sinks);
+        // In leaves that cross, a body is not where the rank has it, but among those of the leaf.
+        let mut own: Vec<u32> = (0..sinks as u32).collect();
+        for (place, number) in top.places.iter().zip(bodies.len() + outside.len()..) {
+            if let Some(own) = own[..bodies.len()].get_mut((*place as usize).wrapping_sub(begin)) {
+                *own = number as u32;
+            }
+        }
+        Ok(Self {
+            own,
+            rank,
+            cube,
+            bodies,
+            places,
+            outside,
+            has_outside,
+            cells,
+            moments,
+            top,
+            ranges,
+        })
+    }
+
+    /// The sinks in the order of the walks.
+    fn sinks(&self) -> impl Iterator<Item = &Visitor> {
+        let outside = if self.has_outside { &self.outside[..] } else { &[] };
+        self.bodies.iter().chain(outside)
+    }
+
+    /// The sums of this rank's sinks, whose accelerations have these `sizes`.
+    fn forces(
+        &self,
+        tree: &HostTree,
+        domains: &mut Domains,
+        config: &TreeConfig,
+        sizes: &[f64],
+        (frame, softening): (Frame, f64),
+        potential: bool,
+    ) -> Result<Vec<OfGroup>> {
+        let mut ranks = domains.ranks.clone();
+        let mut mean = Logarithms::of(sizes);
+        let mut sums = [mean.sum, mean.count];
+        ranks.sum_integers(&mut sums)?;
+        [mean.sum, mean.count] = sums;
+        let own: Vec<PointMass> = self.sinks().map(|sink| self.cube.kept(&sink.place)).collect();
+        let groups = (self.own.clone(), own, self.ranges.clone());
+        let mut call = Call::over(tree.kernel, (frame, softening), groups);
+        let (singles, groups): (Vec<_>, Vec<_>) =
+            call.boxes(config, sizes, &mean).into_iter().partition(|(count, _)| *count == 1);
+        let of = |boxes: Vec<(usize, SinkBox)>| boxes.into_iter().map(|(_, sinks)| sinks).collect();
+        let (singles, groups): (Vec<SinkBox>, Vec<SinkBox>) = (of(singles), of(groups));
+        let (rule, order) = (config.walked(), config.moments);
+        let opened = Opened::new(
+            &self.cells.cells,
+            &self.moments,
+            None,
+            &rule,
+            order,
+            call.softening_squared(),
+        );
+        for (attempt, &Generosity { boxes: most, margin }) in
+            domains.generosities.iter().enumerate()
+        {
+            let wanted = ranks.gather(&[&boxes(&groups, most)[..], &singles].concat())?;
+            let sent: Vec<Vec<u8>> = wanted
+                .iter()
+                .enumerate()
+                .map(|(to, boxes)| match to == self.rank {
+                    true => Vec::new(),
+                    false => {
+                        let opens = |number: usize, sinks: &SinkBox| {
+                            opened.is_opened(number, sinks, margin)
+                        };
+                        let opened = select(&self.cells, boxes, opens);
+                        pack(&self.cells, &self.moments, &self.places, &opened)
+                    }
+                })
+                .collect();
+            let received = ranks.send_each(&sent)?;
+            let outside: Vec<PointMass> =
+                self.outside.iter().map(|body| self.cube.kept(&body.place)).collect();
+            let own = (&self.cells, &self.moments[..], &self.places[..]);
+            let grafted = Grafted::new(&self.top, self.rank, own, &outside, &received)?;
+            call.walk_over(grafted, (self.bodies.len(), outside.len()));
+            let found = polling_stop(&mut ranks, || call.sums(config, sizes, &mean, potential));
+            let found: Vec<OfGroup> = ranks.unless_stopped(found)?;
+            let mut missing = [found.iter().map(|group| u64::from(group.missing)).sum::<u64>()];
+            ranks.sum_integers(&mut missing)?;
+            if missing[0] == 0 {
+                domains.repeats += attempt;
+                return Ok(found);
+            }
+        }
+        Err(Error::Outside(
+            "the ranks' parts of the tree do not fit together: a walk needs cells that no rank has sent"
+                .to_owned(),
+        ))
+    }
+
+    /// What is sent to the home of each sink.
+    fn answers(&self, found: &[OfGroup], homes: &[Range<usize>]) -> Vec<Vec<Answer>> {
+        let mut answers = vec![Vec::new(); homes.len()];
+        let each = found.iter().flat_map(|group| {
+            let cost = group.interactions as f32 / group.sums.len().max(1) as f32;
+            group.sums.iter().map(move |sum| (sum, cost))
+        });
+        for (sink, (sum, cost)) in self.sinks().zip(each) {
+            let home = homes.partition_point(|home| home.end <= sink.number as usize);
+            answers[home].push(Answer {
+                acceleration: sum.acceleration.to_array(),
+                potential: sum.potential,
+                cost,
+                number: sink.number,
+            });
+        }
+        answers
+    }
+}
+
+/// Bodies in the order of the curve, those with equal keys by their numbers, and the keys.
+fn along(cube: &Cube, bodies: Vec<Visitor>) -> (Vec<Key>, Vec<Visitor>) {
+    let mut keyed: Vec<(Key, Visitor)> =
+        bodies.into_par_iter().map(|body| (key(cube, &body.place), body)).collect();
+    keyed.par_sort_unstable_by_key(|(key, body)| (*key, body.number));
+    keyed.into_iter().unzip()
+}
+
+/// The common cells, from the parts of all ranks.
+fn common(
+    ranks: &Ranks,
+    crossing: &[Announced],
+    (begin, keys, places): (usize, &[Key], &[PointMass]),
+    (cells, moments): (&Cells, &[Moment]),
+) -> Result<Top<Moment>> {
+    let crossing: Vec<Announced> = ranks.gather(crossing)?.into_iter().flatten().collect();
+    let mut counts: Vec<u64> = crossing.iter().map(|cell| cell.count(keys, begin) as u64).collect();
+    ranks.sum_integers(&mut counts)?;
+    let crossing: Vec<(Announced, usize)> =
+        crossing.into_iter().zip(counts.into_iter().map(|count| count as usize)).collect();
+    let leaves = || crossing.iter().filter(|(cell, count)| cell.is_leaf(*count));
+    let own: Vec<Vec<PointMass>> =
+        leaves().map(|(cell, _)| cell.bodies(keys, begin, places).to_vec()).collect();
+    let mut of_leaves = vec![Vec::new(); own.len()];
+    for part in ranks.gather(&own.concat())? {
+        // The leaves that a rank has a part of follow each other.
+        let mut rest = &part[..];
+        for (leaf, (_, count)) in of_leaves.iter_mut().zip(leaves()) {
+            let (some, left) = rest.split_at(rest.len().min(count - leaf.len()));
+            leaf.extend_from_slice(some);
+            rest = left;
+        }
+    }
+    let roots = ranks.gather(&Root::all(cells, begin))?;
+    let own: Vec<Moment> = cells.roots().map(|root| moments[root as usize]).collect();
+    let moments = ranks.gather(&own)?;
+    let roots: Vec<(Vec<Root>, Vec<Moment>)> = roots.into_iter().zip(moments).collect();
+    Ok(Top::new(&crossing, of_leaves.concat(), &roots))
+}
+
+/// Which groups of a part are scattered, given the keys just before it and behind it.
+fn scattered(
+    ranks: &Ranks,
+    cube: &Cube,
+    (keys, places): (&[Key], &[PointMass]),
+    (before, next): (Option<Key>, Option<Key>),
+) -> Result<Vec<bool>> {
+    let surroundings: Vec<Option<Surroundings>> =
+        places.par_chunks(GROUP).map(|sinks| Surroundings::of(cube, sinks)).collect();
+    let is_asked = |near: &Surroundings| !near.is_between(before, next);
+    let mut scattered: Vec<bool> = surroundings
+        .par_iter()
+        .map(|near| near.is_some_and(|near| !is_asked(&near) && near.is_crowded(keys)))
+        .collect();
+    let numbered = surroundings.iter().enumerate();
+    let asked: Vec<(usize, Surroundings)> = numbered
+        .filter_map(|(group, near)| near.filter(is_asked).map(|near| (group, near)))
+        .collect();
+    let questions: Vec<Surroundings> = asked.iter().map(|(_, near)| *near).collect();
+    let answers: Vec<Vec<[u32; 2]>> = ranks
+        .gather(&questions)?
+        .par_iter()
+        .map(|questions| {
+            let answer = |near: &Surroundings| [near.around(keys), near.among(keys)];
+            questions.par_iter().map(|near| answer(near).map(|count| count as u32)).collect()
+        })
+        .collect();
+    let answers = ranks.send_each(&answers)?;
+    for (k, (group, _)) in asked.iter().enumerate() {
+        let total = |which: usize| answers.iter().map(|of_rank| of_rank[k][which] as usize).sum();
+        scattered[*group] = [total(0), total(1)].iter().all(|count: &usize| *count > CROWD);
+    }
+    let mut counts = [scattered.iter().filter(|is| **is).count() as u64, scattered.len() as u64];
+    ranks.sum_integers(&mut counts)?;
+    if counts[0] as usize > room_for(counts[1] as usize) {
+        scattered.fill(false);
+    }
+    Ok(scattered)
+}
+
+#[cfg(test)]
+mod tests;

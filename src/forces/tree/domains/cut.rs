@@ -1,0 +1,83 @@
+//! Where the curve is cut into parts.
+
+use std::ops::Range;
+
+use super::super::{GROUP, Key};
+
+/// Bodies that all ranks together send to choose the cuts.
+const SAMPLES: usize = 1 << 16;
+
+/// The fewest of one rank.
+const FEWEST_SAMPLES: usize = 256;
+
+/// What a body costs besides its interactions, in interactions: sorting, its share of the cells.
+pub const BUILDING: f32 = 60.0;
+
+/// The stride between the bodies that a rank sends as samples, of the `n` that it has.
+pub fn stride(n: usize, ranks: usize) -> usize {
+    n.div_ceil((SAMPLES / ranks).max(FEWEST_SAMPLES)).max(1)
+}
+
+/// The first keys of all parts but the first, so that all have about equal costs, from sampled
+/// bodies with their costs. No body has a key between two parts.
+pub fn cuts(mut samples: Vec<(Key, f32)>, parts: usize) -> Vec<Key> {
+    samples.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    let total: f64 = samples.iter().map(|(_, cost)| f64::from(*cost)).sum();
+    let (mut before, mut next) = (0.0, samples.iter().peekable());
+    let cut = |part: usize| {
+        while let Some((_, cost)) = next.next_if(|_| before < total * part as f64 / parts as f64) {
+            before += f64::from(*cost);
+        }
+        next.peek().map_or(Key::OUTSIDE, |(key, _)| *key)
+    };
+    (1..parts).map(cut).collect()
+}
+
+/// The part with this key.
+pub fn part_of(cuts: &[Key], key: Key) -> usize {
+    cuts.partition_point(|cut| *cut <= key)
+}
+
+/// The ranges along the whole curve of parts with so many bodies each, after their ends have been
+/// moved to the next multiples of [`GROUP`]: at most `GROUP - 1` bodies go over each.
+pub fn parts(counts: &[usize]) -> Vec<Range<usize>> {
+    let total: usize = counts.iter().sum();
+    let mut end = 0;
+    let mut begin = 0;
+    let range = |count: &usize| {
+        end += count;
+        let range = begin..end.next_multiple_of(GROUP).min(total);
+        begin = range.end;
+        range
+    };
+    counts.iter().map(range).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(hi: u32) -> Key {
+        Key { hi, lo: 0 }
+    }
+
+    #[test]
+    fn parts_have_equal_costs() {
+        let samples: Vec<_> = (0..1000).rev().map(|i| (key(i), 1.0 + (i / 500) as f32)).collect();
+        let cuts = cuts(samples, 3);
+        // 500 of cost 1, 500 of cost 2: thirds end after 500 and 750.
+        assert_eq!(cuts, [key(500), key(750)]);
+        assert_eq!(
+            [0, 499, 500, 749, 750, 999].map(|i| part_of(&cuts, key(i))),
+            [0, 0, 1, 1, 2, 2]
+        );
+        assert_eq!(super::cuts(Vec::new(), 3), [Key::OUTSIDE; 2]);
+    }
+
+    #[test]
+    fn parts_end_at_whole_groups() {
+        assert_eq!(parts(&[10, 0, 60, 100]), [0..64, 64..64, 64..128, 128..170]);
+        assert_eq!(parts(&[0, 3, 0]), [0..0, 0..3, 3..3]);
+        assert_eq!(parts(&[64, 64]), [0..64, 64..128]);
+    }
+}

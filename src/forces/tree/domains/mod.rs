@@ -1,0 +1,44 @@
+//! One tree over bodies that ranks share: each rank has a part of the curve, and forces have the
+//! bits of one rank, whatever their number.
+//!
+//! A walk reads the records of the cells that it tests and the bodies of the leaves that it opens,
+//! in an order that does not depend on their numbers. So a rank needs no more than those, if:
+//!
+//! - the curve is cut at multiples of [`GROUP`](super::GROUP) bodies, so that groups are the same
+//!   ([`cut`]);
+//! - cells are those of all keys: with [`LEAF`](super::LEAF) keys of the neighbours on either side
+//!   each rank finds the cells that begin at its bodies ([`Cells::of_part`](super::Cells::of_part));
+//! - cells that reach over a cut are summed from all their children or bodies, on all ranks alike
+//!   ([`top`]);
+//! - sums over all bodies are of integers.
+//!
+//! What the groups of another rank open is found with a few boxes around them that accept no cell
+//! that one of their groups opens ([`select`]), sent to it, and joined to its own cells ([`graft`]).
+//! A walk that would open a cell that was not sent counts it; the forces are then computed again
+//! with more. So correctness does not depend on the choice.
+//!
+//! These functions know nothing of threads and networks; payloads are what a cell has besides its
+//! bodies and children.
+
+pub mod cut;
+pub mod graft;
+pub mod select;
+pub mod top;
+
+use bytemuck::{Pod, Zeroable};
+
+use super::PointMass;
+
+/// A body as it is sent to the rank whose part of the curve it is in.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+pub struct Visitor {
+    /// Position and mass in the frame.
+    pub place: PointMass,
+    /// The size of its last acceleration in the frame; NaN if it is not known.
+    pub strength: f64,
+    /// What its forces cost at the last step, in interactions.
+    pub cost: f32,
+    /// Its number among all bodies.
+    pub number: u32,
+}
