@@ -1,30 +1,21 @@
 // Momentum: the net force that should vanish in a closed system is distributed over the bodies and subtracted again
-// (src/forces/tree/balance.rs explains why and how). Three kernels run in turn: "sum" adds up forces, their sizes and
-// masses, "share" what each body may give, and "take" subtracts it. Each has the same workgroups, 256 at most; the order
-// of sums is fixed.
+// (src/forces/tree/balance.rs explains why and how). Four kernels run in turn: "greatest" finds the unit of the sums,
+// "sum" adds up forces, their sizes and masses, "share" what each body may give, and "take" subtracts it. Sums are of
+// integers, so that they do not depend on the order, nor on how bodies are divided among devices.
+//% include "tree/common.wgsl"
 
 //% if stage == "take"
 @group(0) @binding(0) var<storage, read_write> partial_sums: array<vec4<f32>>;
-@group(0) @binding(1) var<storage, read> sums: array<vec4<f32>>;
-@group(0) @binding(2) var<storage, read> shares: array<f32>;
+@group(0) @binding(1) var<storage, read_write> tally: array<atomic<u32>>;
 //% else
 @group(0) @binding(0) var<storage, read> partial_sums: array<vec4<f32>>;
-@group(0) @binding(1) var<storage, read> bodies: array<vec4<f32>>;
-//% if stage == "sum"
-// For each workgroup the sum of its bodies' forces, with their mass, and the sum of the forces' sizes.
-@group(0) @binding(2) var<storage, read_write> sums: array<vec4<f32>>;
-//% else
-@group(0) @binding(2) var<storage, read> sums: array<vec4<f32>>;
-@group(0) @binding(3) var<storage, read_write> shares: array<f32>;
-//% endif
+@group(0) @binding(1) var<storage, read_write> tally: array<atomic<u32>>;
+@group(0) @binding(2) var<storage, read> bodies: array<vec4<f32>>;
 //% endif
 
 const THREADS = 256u;
 const LEAST_REST = f32({{ least_rest }});
 const INFINITE = 0x7f800000u;
-
-var<workgroup> rests: array<vec4<f32>, THREADS>;
-var<workgroup> sizes: array<f32, THREADS>;
 
 // Tested by bits: compilers may assume that every number is finite.
 fn is_finite(x: vec3<f32>) -> bool {
@@ -37,28 +28,85 @@ fn size_of(x: vec3<f32>) -> f32 {
     return select(0.0, greatest * length(x / greatest), greatest > 0.0);
 }
 
-// The first entries become the sums of all.
-fn add_up(thread: u32) {
-    for (var width = THREADS / 2u; width > 0u; width /= 2u) {
-        workgroupBarrier();
-        if thread < width {
-            rests[thread] += rests[thread + width];
-            sizes[thread] += sizes[thread + width];
-        }
-    }
-    workgroupBarrier();
+//% if stage == "greatest"
+var<workgroup> found: array<atomic<u32>, 2>;
+//% else
+// A 64-bit integer, the lower word first, in two's complement. The unit of a sum is 2^(unit - 150): with the exponent of
+// the greatest number, n < 2^k of them stay below 2^62. Rounding each to the unit changes a sum by some sqrt(n) 2^(k - 62)
+// of the greatest.
+fn unit_for(greatest: u32) -> u32 {
+    let k = 32u - countLeadingZeros(arrayLength(&partial_sums));
+    return max((greatest >> 23u) + min(k, 36u), 39u) - 38u;
 }
 
-//% if stage != "sum"
-// The sums over all bodies: forces with masses, sizes of forces.
-fn totals(thread: u32, workgroups: u32) {
-    rests[thread] = vec4(0.0);
-    sizes[thread] = 0.0;
-    if thread < workgroups {
-        rests[thread] = sums[2u * thread];
-        sizes[thread] = sums[2u * thread + 1u].x;
+fn negated(a: vec2<u32>) -> vec2<u32> {
+    return vec2(~a.x + 1u, ~a.y + u32(a.x == 0u));
+}
+
+fn integer_of(x: f32, unit: u32) -> vec2<u32> {
+    let bits = bitcast<u32>(x);
+    let exponent = (bits >> 23u) & 0xffu;
+    let mantissa = (bits & 0x7fffffu) | select(0u, 0x800000u, exponent > 0u);
+    let from = max(exponent, 1u);
+    var whole = vec2(0u);
+    if from >= unit {
+        // At most 37.
+        let up = from - unit;
+        if up >= 32u {
+            whole.y = mantissa << (up - 32u);
+        } else {
+            whole.x = mantissa << up;
+            whole.y = select(mantissa >> (32u - max(up, 1u)), 0u, up == 0u);
+        }
+    } else {
+        let down = min(unit - from, 25u);
+        whole.x = (mantissa + (1u << (down - 1u))) >> down;
     }
-    add_up(thread);
+    return select(whole, negated(whole), vec2((bits >> 31u) == 1u));
+}
+
+fn plus(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+    let low = a.x + b.x;
+    return vec2(low, a.y + b.y + u32(low < a.x));
+}
+
+fn number_of(a: vec2<u32>, unit: u32) -> f32 {
+    let is_negative = (a.y >> 31u) == 1u;
+    let size = select(a, negated(a), vec2(is_negative));
+    let number = f32(size.y) * 4294967296.0 + f32(size.x);
+    // 2^(unit - 150) in two steps, each in the range of f32.
+    return select(number, -number, is_negative) * (1.0 / 8388608.0) * bitcast<f32>(unit << 23u);
+}
+
+fn force_unit() -> u32 {
+    return unit_for(atomicLoad(&tally[GREATEST]));
+}
+//% endif
+
+//% if stage == "sum" or stage == "share"
+//% set sums = 5 if stage == "sum" else 1
+const SUMS = {{ sums }}u;
+var<workgroup> found: array<atomic<u32>, {{ 2 * sums }}>;
+
+fn add_here(k: u32, a: vec2<u32>) {
+    let before = atomicAdd(&found[2u * k], a.x);
+    atomicAdd(&found[2u * k + 1u], a.y + u32(before + a.x < before));
+}
+//% endif
+
+//% if stage == "share" or stage == "take"
+fn sum_of(k: u32) -> vec2<u32> {
+    return vec2(atomicLoad(&tally[FORCES + 2u * k]), atomicLoad(&tally[FORCES + 2u * k + 1u]));
+}
+
+// The sum of the sizes of all forces.
+fn force() -> f32 {
+    return number_of(sum_of(3u), force_unit());
+}
+
+// The mean acceleration.
+fn mean_of(force: f32) -> f32 {
+    return force / number_of(sum_of(4u), unit_for(atomicLoad(&tally[GREATEST + 1u])));
 }
 //% endif
 
@@ -71,54 +119,34 @@ fn main(
     let count = arrayLength(&partial_sums);
     let first = workgroup.x * THREADS + thread;
     let stride = workgroups.x * THREADS;
-//% if stage == "sum"
-    var rest = vec4(0.0);
-    var size = 0.0;
+//% if stage == "greatest"
+    if thread < 2u {
+        atomicStore(&found[thread], 0u);
+    }
+    workgroupBarrier();
+    var greatest = vec2(0.0);
     for (var i = first; i < count; i += stride) {
         let acceleration = partial_sums[i].xyz;
         if is_finite(acceleration) {
             let mass = bodies[i].w;
-            rest += mass * vec4(acceleration, 1.0);
-            size += mass * size_of(acceleration);
+            greatest = max(greatest, vec2(mass * size_of(acceleration), mass));
         }
     }
-    rests[thread] = rest;
-    sizes[thread] = size;
-    add_up(thread);
-    if thread == 0u {
-        sums[2u * workgroup.x] = rests[0];
-        sums[2u * workgroup.x + 1u] = vec4(sizes[0], 0.0, 0.0, 0.0);
-    }
-//% else
-    totals(thread, workgroups.x);
-    let rest = rests[0];
-    let size = sizes[0];
-    let mean = size / rest.w;
+    // The bits of positive numbers have their order.
+    atomicMax(&found[0], bitcast<u32>(greatest.x));
+    atomicMax(&found[1], bitcast<u32>(greatest.y));
     workgroupBarrier();
-//% if stage == "share"
-    var share = 0.0;
-    for (var i = first; i < count; i += stride) {
-        let acceleration = partial_sums[i].xyz;
-        if is_finite(acceleration) {
-            share += bodies[i].w * min(size_of(acceleration), mean);
-        }
+    if thread < 2u {
+        atomicMax(&tally[GREATEST + thread], atomicLoad(&found[thread]));
     }
-    rests[thread] = vec4(0.0);
-    sizes[thread] = share;
-    add_up(thread);
-    if thread == 0u {
-        shares[workgroup.x] = sizes[0];
-    }
-//% else
-    rests[thread] = vec4(0.0);
-    sizes[thread] = 0.0;
-    if thread < workgroups.x {
-        sizes[thread] = shares[thread];
-    }
-    add_up(thread);
-    let each = rest.xyz / sizes[0];
+//% elif stage == "take"
+    let force = force();
+    let mean = mean_of(force);
+    let unit = force_unit();
+    let rest = vec3(number_of(sum_of(0u), unit), number_of(sum_of(1u), unit), number_of(sum_of(2u), unit));
+    let each = rest / number_of(sum_of(5u), unit);
     // A smaller rest is rounding.
-    if is_finite(vec3(size)) && size_of(rest.xyz) > LEAST_REST * size {
+    if is_finite(vec3(force)) && size_of(rest) > LEAST_REST * force {
         for (var i = first; i < count; i += stride) {
             let sum = partial_sums[i];
             if is_finite(sum.xyz) {
@@ -126,6 +154,47 @@ fn main(
             }
         }
     }
-//% endif
+//% else
+    if thread < 2u * SUMS {
+        atomicStore(&found[thread], 0u);
+    }
+    workgroupBarrier();
+    let unit = force_unit();
+    //% if stage == "sum"
+    let mass_unit = unit_for(atomicLoad(&tally[GREATEST + 1u]));
+    //% else
+    let mean = mean_of(force());
+    //% endif
+    //% for k in range(sums)
+    var sum_{{ k }} = vec2(0u);
+    //% endfor
+    for (var i = first; i < count; i += stride) {
+        let acceleration = partial_sums[i].xyz;
+        if is_finite(acceleration) {
+            let mass = bodies[i].w;
+            let size = size_of(acceleration);
+            //% if stage == "sum"
+            let force = mass * acceleration;
+            sum_0 = plus(sum_0, integer_of(force.x, unit));
+            sum_1 = plus(sum_1, integer_of(force.y, unit));
+            sum_2 = plus(sum_2, integer_of(force.z, unit));
+            sum_3 = plus(sum_3, integer_of(mass * size, unit));
+            sum_4 = plus(sum_4, integer_of(mass, mass_unit));
+            //% else
+            sum_0 = plus(sum_0, integer_of(mass * min(size, mean), unit));
+            //% endif
+        }
+    }
+    //% for k in range(sums)
+    add_here({{ k }}u, sum_{{ k }});
+    //% endfor
+    workgroupBarrier();
+    if thread < SUMS {
+        let low = atomicLoad(&found[2u * thread]);
+        let high = atomicLoad(&found[2u * thread + 1u]);
+        let at = {{ "FORCES" if stage == "sum" else "SHARES" }} + 2u * thread;
+        let before = atomicAdd(&tally[at], low);
+        atomicAdd(&tally[at + 1u], high + u32(before + low < before));
+    }
 //% endif
 }

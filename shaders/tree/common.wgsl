@@ -5,16 +5,19 @@ const THREADS_EACH = 256u;
 // Levels below the root: octal digits of a key.
 const LEVELS = 21u;
 
-// Layout of the tally: medians of three axes, distances by exponent, cells for each size of leaf, the sum of the
-// logarithms of accelerations in 64 bits (some 8,000 per body: 32 bits overflow from 500,000 bodies on), and scattered
-// groups. The others count bodies, cells or groups, which are fewer than 2^32.
-const MEDIAN_BINS = 2048u;
-const DISTANCES = 6144u;
-const CELLS_FOUND = 6400u;
-const LOG_LOW = 6408u;
-const LOG_HIGH = 6409u;
-const SCATTERED = 6410u;
-const TALLY = 6416u;
+// Layout of the tally: distances by exponent, cells for each size of leaf, the sum of the logarithms of accelerations in
+// 64 bits (some 8,000 per body: 32 bits overflow from 500,000 bodies on), scattered groups, and what `balance.wgsl` needs:
+// the bits of the greatest force and mass, then sums in 64 bits, of the forces on each axis, their sizes and masses, and
+// of shares. The others count bodies, cells or groups, which are fewer than 2^32.
+const DISTANCES = 0u;
+const CELLS_FOUND = 256u;
+const LOG_LOW = 264u;
+const LOG_HIGH = 265u;
+const SCATTERED = 266u;
+const GREATEST = 268u;
+const FORCES = 270u;
+const SHARES = 280u;
+const TALLY = 288u;
 
 // The entry that a thread handles. A dispatch of many workgroups arranges them in several rows.
 fn entry_of(workgroup: vec3<u32>, row: u32, thread: u32) -> u32 {
@@ -27,8 +30,8 @@ fn is_somewhere(position: vec3<f32>) -> bool {
     return all((bitcast<vec3<u32>>(position) & vec3(0x7fffffffu)) <= vec3(0x5d800000u));
 }
 
-// Biased exponent of the distance along the farthest axis.
-fn exponent_of(position: vec3<f32>, centre: vec3<f32>) -> u32 {
-    let offset = abs(position - centre);
+// Biased exponent of the distance from the origin, the cube's centre, along the farthest axis.
+fn exponent_of(position: vec3<f32>) -> u32 {
+    let offset = abs(position);
     return bitcast<u32>(max(offset.x, max(offset.y, offset.z))) >> 23u;
 }

@@ -1,4 +1,4 @@
-// The cube's edge: the smallest power of two that leaves out no more bodies than allowed. Otherwise a few that fly away
+// The edge of the cube, whose centre is the origin: the smallest power of two that leaves out no more bodies than allowed. Otherwise a few that fly away
 // would make the cells too coarse for all others. One workgroup.
 //% include "tree/common.wgsl"
 //% include "scan/threads.wgsl"
@@ -22,12 +22,8 @@ fn main(@builtin(local_invocation_index) thread: u32) {
         exponent = thread;
     }
     let outermost = workgroupUniformLoad(&exponent);
-    let centre = vec3(state.centre[0], state.centre[1], state.centre[2]);
-    let far = max(abs(centre.x), max(abs(centre.y), abs(centre.z)));
-    // Far from the origin the spacing of f32 is coarse: cells need not be finer.
-    let coarse = max(bitcast<u32>(far) >> 23u, LEVELS - 1u) - (LEVELS - 1u);
     // At least 2^-61, whose inverse times 2^20 is finite.
-    let edge = max(max(outermost + 1u, coarse), 66u);
+    let edge = max(outermost + 1u, 66u);
     let held = sum_before(select(0u, own, thread < edge), thread);
     if thread == 0u {
         state.half = bitcast<f32>(edge << 23u);

@@ -41,7 +41,7 @@ fn main(
         sources[i] = bodies[body];
     } else {
         // Out of the range of f32: it attracts nothing, and its acceleration shows that it is lost.
-        sources[i] = vec4(state.centre[0], state.centre[1], state.centre[2], 0.0);
+        sources[i] = vec4(0.0);
         partial_sums[body] = vec4(bitcast<f32>(params.not_a_number));
     }
 }

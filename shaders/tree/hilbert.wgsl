@@ -47,10 +47,9 @@ fn woven(x: vec3<u32>) -> u32 {
 
 // Which of the 2^21 intervals on each axis a position is in; the nearest one if it has left the cube.
 fn intervals_of(position: vec3<f32>) -> vec3<u32> {
-    let centre = vec3(state.centre[0], state.centre[1], state.centre[2]);
     // A power of two: only the distance from the corner is rounded.
     let scale = f32(1u << (LEVELS - 1u)) / state.half;
-    let interval = max(((position - centre) + vec3(state.half)) * scale, vec3(0.0));
+    let interval = max((position + vec3(state.half)) * scale, vec3(0.0));
     // The conversion of numbers beyond u32 is not defined.
     return min(vec3<u32>(min(interval, vec3(4194304.0))), vec3((1u << LEVELS) - 1u));
 }

@@ -25,8 +25,7 @@ fn main(
         keys[i] = vec2(0xffffffffu);
         return;
     }
-    let centre = vec3(state.centre[0], state.centre[1], state.centre[2]);
-    if exponent_of(position, centre) >= bitcast<u32>(state.half) >> 23u {
+    if exponent_of(position) >= bitcast<u32>(state.half) >> 23u {
         keys[i] = vec2(0xfffffffeu, 0xffffffffu);
         return;
     }

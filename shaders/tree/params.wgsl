@@ -38,8 +38,7 @@ struct TreeState {
     cells: u32,
     // Most bodies in a leaf.
     leaf: u32,
-    // The cube.
-    centre: array<f32, 3>,
+    // Half the edge of the cube, whose centre is the origin.
     half: f32,
     // Where each level of cells begins; after the deepest one the number of cells.
     levels: array<u32, 24>,

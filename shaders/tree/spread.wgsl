@@ -1,10 +1,9 @@
-// Counts the bodies at each distance from the centre, by powers of two.
+// Counts the bodies at each distance from the origin, by powers of two.
 //% include "tree/common.wgsl"
 
 @group(0) @binding(0) var<storage, read> bodies: array<vec4<f32>>;
-@group(0) @binding(1) var<storage, read> state: TreeState;
-@group(0) @binding(2) var<storage, read_write> tally: array<atomic<u32>>;
-@group(0) @binding(3) var<uniform> params: TreeParams;
+@group(0) @binding(1) var<storage, read_write> tally: array<atomic<u32>>;
+@group(0) @binding(2) var<uniform> params: TreeParams;
 
 const ROWS = {{ rows }}u;
 var<workgroup> found: array<atomic<u32>, 256>;
@@ -17,14 +16,13 @@ fn main(
 ) {
     atomicStore(&found[thread], 0u);
     workgroupBarrier();
-    let centre = vec3(state.centre[0], state.centre[1], state.centre[2]);
     let first = (workgroup.y * workgroups.x + workgroup.x) * ROWS * THREADS_EACH + thread;
     for (var row = 0u; row < ROWS; row++) {
         let i = first + row * THREADS_EACH;
         if i < params.count {
             let position = bodies[i].xyz;
             if is_somewhere(position) {
-                atomicAdd(&found[exponent_of(position, centre)], 1u);
+                atomicAdd(&found[exponent_of(position)], 1u);
             }
         }
     }

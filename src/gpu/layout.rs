@@ -258,7 +258,6 @@ pub struct TreeState {
     pub outside: u32,
     pub cells: u32,
     pub leaf: u32,
-    pub centre: [f32; 3],
     pub half: f32,
     pub levels: [u32; 24],
     pub scattered: u32,

@@ -8,36 +8,35 @@ pub const FARTHEST: f32 = f32::from_bits((127 + 60) << 23);
 /// The least half edge: its inverse times 2^20 still fits f32.
 const LEAST: f32 = f32::from_bits((127 - 61) << 23);
 
-/// The root's cube. Its edge is a power of two, so the only rounding in a body's position within it
-/// is that of the distance from the lower corner, which is the same on every device.
+/// The root's cube, about the origin: one that followed the bodies would give many of them to other
+/// ranks at each step. Its edge is a power of two, so the only rounding in a body's position within
+/// it is that of the distance from the lower corner, which is the same on every device.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Cube {
-    /// The middle.
-    pub centre: [f32; 3],
     /// Half of the edge, a power of two.
     pub half: f32,
 }
 
 impl Cube {
-    /// The smallest cube about `centre` that leaves out at most [`Cube::spare`] of the bodies: a
+    /// The smallest cube that leaves out at most [`Cube::spare`] of the bodies: a
     /// few escapers would make the cells too coarse for all others.
-    pub fn around(centre: [f32; 3], places: &[PointMass]) -> Self {
-        Self::of_counts(centre, &Self::counts(centre, places))
+    pub fn around(places: &[PointMass]) -> Self {
+        Self::of_counts(&Self::counts(places))
     }
 
-    /// Numbers of bodies by the exponent of their distance from the centre along the farthest axis;
+    /// Numbers of bodies by the exponent of their distance from the origin along the farthest axis;
     /// the last are those that no cube can hold. Those of several parts add up.
-    pub fn counts(centre: [f32; 3], places: &[PointMass]) -> [u64; 257] {
+    pub fn counts(places: &[PointMass]) -> [u64; 257] {
         let mut counts = [0; 257];
         for place in places {
-            let exponent = distance(centre, place).map_or(256, |d| (d.to_bits() >> 23) as usize);
+            let exponent = distance(place).map_or(256, |d| (d.to_bits() >> 23) as usize);
             counts[exponent] += 1;
         }
         counts
     }
 
     /// [`Cube::around`] for bodies of which these are the numbers ([`Cube::counts`]).
-    pub fn of_counts(centre: [f32; 3], counts: &[u64; 257]) -> Self {
+    pub fn of_counts(counts: &[u64; 257]) -> Self {
         let mut left_out = counts[256];
         // Bodies that no cube can hold do not count towards the spare ones.
         let most = left_out + Self::spare(counts.iter().sum::<u64>() as usize) as u64;
@@ -46,12 +45,8 @@ impl Cube {
             left_out += counts[exponent];
             exponent -= 1;
         }
-        // Far from the origin f32 numbers are spaced widely, so cells need not be smaller.
-        let from_origin = centre.iter().fold(0.0f32, |far, x| far.max(x.abs()));
-        let coarse = (from_origin.to_bits() >> 23).saturating_sub(LEVELS - 1);
-        let exponent = (exponent as u32 + 1).max(coarse);
-        let half = f32::from_bits(exponent.min(254) << 23).clamp(LEAST, FARTHEST);
-        Self { centre, half }
+        let half = f32::from_bits((exponent as u32 + 1).min(254) << 23).clamp(LEAST, FARTHEST);
+        Self { half }
     }
 
     /// How many of `n` bodies the cube may leave out.
@@ -61,32 +56,30 @@ impl Cube {
 
     /// Whether a body is in the cube; false for positions that are not finite.
     pub fn holds(&self, place: &PointMass) -> bool {
-        distance(self.centre, place).is_some_and(|distance| distance < self.half)
+        distance(place).is_some_and(|distance| distance < self.half)
     }
 
     /// A body as a tree has it: one without a finite position, or beyond [`FARTHEST`], is in the
     /// middle, without mass.
-    pub fn kept(&self, place: &PointMass) -> PointMass {
-        let [x, y, z] = self.centre;
-        if distance(self.centre, place).is_some() { *place } else { [x, y, z, 0.0] }
+    pub fn kept(place: &PointMass) -> PointMass {
+        if distance(place).is_some() { *place } else { [0.0; 4] }
     }
 
     /// The interval, of 2^21 along each axis, that contains a body of the cube.
     pub fn index(&self, place: &PointMass) -> [u32; 3] {
         let scale = (1u32 << (LEVELS - 1)) as f32 / self.half;
         std::array::from_fn(|axis| {
-            let from_corner = (place[axis] - self.centre[axis]) + self.half;
-            ((from_corner * scale) as u32).min((1 << LEVELS) - 1)
+            (((place[axis] + self.half) * scale) as u32).min((1 << LEVELS) - 1)
         })
     }
 }
 
-/// The distance from `centre` along the farthest axis; `None` if it is not finite or beyond
+/// The distance from the origin along the farthest axis; `None` if it is not finite or beyond
 /// [`FARTHEST`].
-fn distance(centre: [f32; 3], place: &PointMass) -> Option<f32> {
+fn distance(place: &PointMass) -> Option<f32> {
     let is_somewhere = |x: &f32| x.abs() <= FARTHEST;
-    let offsets = (0..3).map(|axis| (place[axis] - centre[axis]).abs());
-    place[..3].iter().all(is_somewhere).then(|| offsets.fold(0.0, f32::max))
+    let farthest = || place[..3].iter().fold(0.0f32, |far, x| far.max(x.abs()));
+    place[..3].iter().all(is_somewhere).then(farthest)
 }
 
 #[cfg(test)]
@@ -97,37 +90,37 @@ mod tests {
     fn cube_leaves_out_only_few_far_bodies() {
         let mut places: Vec<PointMass> =
             (0..20_000).map(|i| [(i as f32 + 0.5) / 20_000.0 - 0.5, 0.1, -0.2, 1.0]).collect();
-        assert_eq!(Cube::around([0.0; 3], &places).half, 0.5);
+        assert_eq!(Cube::around(&places).half, 0.5);
         places[7] = [1e6, 0.0, 0.0, 1.0];
         places[9] = [0.0, -1e9, 0.0, 1.0];
         places[11] = [f32::NAN, 0.0, 0.0, 1.0];
-        let cube = Cube::around([0.0; 3], &places);
+        let cube = Cube::around(&places);
         assert_eq!(cube.half, 0.5);
         let outside = (0..places.len()).filter(|&i| !cube.holds(&places[i])).collect::<Vec<_>>();
         assert_eq!(outside, [7, 9, 11]);
         places[13][0] = 3.0;
-        assert_eq!(Cube::around([0.0; 3], &places).half, 4.0, "three are too many");
+        assert_eq!(Cube::around(&places).half, 4.0, "three are too many");
     }
 
     #[test]
     fn indices_reach_from_corner_to_corner() {
-        let cube = Cube { centre: [0.0, 1.0, -1.0], half: 2.0 };
+        let cube = Cube { half: 2.0 };
         let below = f32::from_bits(2.0f32.to_bits() - 1);
-        assert!(!cube.holds(&[-2.0, 1.0, -1.0, 0.0]) && cube.holds(&[-below, 1.0, -1.0, 0.0]));
-        assert_eq!(cube.index(&[-below, 1.0, -1.0, 0.0]), [0, 1 << 20, 1 << 20]);
+        assert!(!cube.holds(&[-2.0, 0.0, 0.0, 0.0]) && cube.holds(&[-below, 0.0, 0.0, 0.0]));
+        assert_eq!(cube.index(&[-below, 0.0, 0.0, 0.0]), [0, 1 << 20, 1 << 20]);
         // The distance from the corner is rounded up to the edge.
-        assert_eq!(cube.index(&[below, 2.0, -2.0, 0.0]), [(1 << 21) - 1, 3 << 19, 1 << 19]);
+        assert_eq!(cube.index(&[below, 1.0, -1.0, 0.0]), [(1 << 21) - 1, 3 << 19, 1 << 19]);
     }
 
     #[test]
     fn zero_and_huge_extents_have_valid_cube() {
         let at = |x: f32| vec![[x, x, x, 1.0]; 3];
-        for (centre, x) in [(0.0, 0.0), (1e-30, 1e-30), (5.0, 5.0), (0.0, 1e18), (1e18, 1e18)] {
-            let cube = Cube::around([centre; 3], &at(x));
+        for x in [0.0, 1e-30, 5.0, 1e18] {
+            let cube = Cube::around(&at(x));
             assert!(cube.holds(&[x, x, x, 0.0]), "{cube:?}");
-            assert!(cube.half >= LEAST && cube.half >= centre * 4.7e-7, "{cube:?}");
+            assert!(cube.half >= LEAST, "{cube:?}");
             assert!(cube.index(&[x, x, x, 0.0])[0] < 1 << 21);
         }
-        assert_eq!(Cube::around([0.0; 3], &[]).half, LEAST);
+        assert_eq!(Cube::around(&[]).half, LEAST);
     }
 }

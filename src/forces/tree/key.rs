@@ -105,8 +105,9 @@ mod tests {
     /// The key for interval numbers, in a cube whose intervals have width one.
     fn of(x: u32, y: u32, z: u32) -> u64 {
         let half = (1 << 20) as f32;
-        let cube = Cube { centre: [half; 3], half };
-        let key = key(&cube, &[x as f32 + 0.5, y as f32 + 0.5, z as f32 + 0.5, 1.0]);
+        let cube = Cube { half };
+        let [x, y, z] = [x, y, z].map(|x| x as f32 + 0.5 - half);
+        let key = key(&cube, &[x, y, z, 1.0]);
         u64::from(key.hi) << 31 | u64::from(key.lo)
     }
 

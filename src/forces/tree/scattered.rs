@@ -126,7 +126,7 @@ mod tests {
             let side = (1.0 - z * z).sqrt();
             places.push([40.0 * side * turn.cos(), 40.0 * side * turn.sin(), 40.0 * z, 1.0]);
         }
-        let cube = Cube::around([0.0; 3], &places);
+        let cube = Cube::around(&places);
         let unsorted = keys_of(&cube, &places);
         let mut along = order(&unsorted);
         along.retain(|&i| unsorted[i as usize] != Key::OUTSIDE);
@@ -148,7 +148,7 @@ mod tests {
         let (cube, keys, places) = block_and_shell(0);
         assert!(!split(&cube, &keys, &places).contains(&true));
         let same = vec![places[0]; 20_000];
-        let cube = Cube::around([0.0; 3], &same);
+        let cube = Cube::around(&same);
         assert!(!split(&cube, &keys_of(&cube, &same), &same).contains(&true));
     }
 

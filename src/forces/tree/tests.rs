@@ -9,7 +9,7 @@ use crate::forces::test_bodies::Random;
 
 /// The keys along the curve of the bodies in the cube, and their positions.
 fn sorted(places: &[PointMass]) -> (Vec<Key>, Vec<PointMass>) {
-    let cube = Cube::around([0.0; 3], places);
+    let cube = Cube::around(places);
     let keys = keys(&cube, places);
     let order = order(&keys);
     let inside = order.iter().take_while(|&&i| keys[i as usize] != Key::OUTSIDE).count();

@@ -23,14 +23,14 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// The tree over bodies around `centre`.
-    pub fn new(centre: [f32; 3], places: &[PointMass]) -> Self {
-        let cube = Cube::around(centre, places);
+    /// The tree over bodies around the origin.
+    pub fn new(places: &[PointMass]) -> Self {
+        let cube = Cube::around(places);
         let keys = keys(&cube, places);
         let order = order(&keys);
         let inside = order.partition_point(|&i| keys[i as usize] != Key::OUTSIDE);
         let along: Vec<Key> = order[..inside].iter().map(|&i| keys[i as usize]).collect();
-        let sorted = sorted(&order, &cube, places);
+        let sorted = sorted(&order, places);
         let cells = Cells::new(&along, LEAF);
         let moments = moments(&cells, &sorted);
         Self { cube, order, inside, keys: along, sorted, cells, moments }
@@ -38,12 +38,12 @@ impl Tree {
 
     /// Updates the moments of the same cells after the bodies have moved; cube and keys are kept.
     pub fn refit(&mut self, places: &[PointMass]) {
-        self.sorted = sorted(&self.order, &self.cube, places);
+        self.sorted = sorted(&self.order, places);
         self.moments = moments(&self.cells, &self.sorted);
     }
 }
 
 /// The bodies in the given order.
-fn sorted(order: &[u32], cube: &Cube, places: &[PointMass]) -> Vec<PointMass> {
-    order.iter().map(|&i| cube.kept(&places[i as usize])).collect()
+fn sorted(order: &[u32], places: &[PointMass]) -> Vec<PointMass> {
+    order.iter().map(|&i| Cube::kept(&places[i as usize])).collect()
 }

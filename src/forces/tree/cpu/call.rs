@@ -102,7 +102,7 @@ impl Call {
                 // Each stage takes a tenth of a second or more for a million bodies. An evaluation
                 // with a reused tree is not interrupted here.
                 stop::check()?;
-                let tree = Tree::new([0.0; 3], &places);
+                let tree = Tree::new(&places);
                 stop::check()?;
                 let groups = match same {
                     true => Groups::of_tree(&tree),

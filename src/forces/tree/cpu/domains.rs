@@ -176,7 +176,6 @@ impl HostTree {
 /// A rank's part of the curve.
 struct Part {
     rank: usize,
-    cube: Cube,
     /// The bodies in the cube, in the order of the curve.
     bodies: Vec<Visitor>,
     places: Vec<PointMass>,
@@ -197,11 +196,10 @@ impl Part {
     /// as all here.
     fn new(ranks: &Ranks, home: Vec<Visitor>) -> Result<Self> {
         let (rank, size) = (ranks.rank(), ranks.size());
-        let centre = [0.0; 3];
         let places: Vec<PointMass> = home.iter().map(|body| body.place).collect();
-        let mut counts = Cube::counts(centre, &places);
+        let mut counts = Cube::counts(&places);
         ranks.sum_integers(&mut counts)?;
-        let cube = Cube::of_counts(centre, &counts);
+        let cube = Cube::of_counts(&counts);
 
         let keyed: Vec<(Key, Visitor)> =
             home.into_par_iter().map(|body| (key(&cube, &body.place), body)).collect();
@@ -276,19 +274,7 @@ impl Part {
                 *own = number as u32;
             }
         }
-        Ok(Self {
-            own,
-            rank,
-            cube,
-            bodies,
-            places,
-            outside,
-            has_outside,
-            cells,
-            moments,
-            top,
-            ranges,
-        })
+        Ok(Self { own, rank, bodies, places, outside, has_outside, cells, moments, top, ranges })
     }
 
     /// The sinks in the order of the walks.
@@ -312,7 +298,7 @@ impl Part {
         let mut sums = [mean.sum, mean.count];
         ranks.sum_integers(&mut sums)?;
         [mean.sum, mean.count] = sums;
-        let own: Vec<PointMass> = self.sinks().map(|sink| self.cube.kept(&sink.place)).collect();
+        let own: Vec<PointMass> = self.sinks().map(|sink| Cube::kept(&sink.place)).collect();
         let groups = (self.own.clone(), own, self.ranges.clone());
         let mut call = Call::over(tree.kernel, (frame, softening), groups);
         let (singles, groups): (Vec<_>, Vec<_>) =
@@ -348,7 +334,7 @@ impl Part {
                 .collect();
             let received = ranks.send_each(&sent)?;
             let outside: Vec<PointMass> =
-                self.outside.iter().map(|body| self.cube.kept(&body.place)).collect();
+                self.outside.iter().map(|body| Cube::kept(&body.place)).collect();
             let own = (&self.cells, &self.moments[..], &self.places[..]);
             let grafted = Grafted::new(&self.top, self.rank, own, &outside, &received)?;
             call.walk_over(grafted, (self.bodies.len(), outside.len()));

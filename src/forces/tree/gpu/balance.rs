@@ -5,18 +5,21 @@ use minijinja::context;
 use super::Bound;
 use crate::error::Result;
 use crate::forces::tree::LEAST_REST;
-use crate::gpu::{Binding, BoundKernel, compile, storage, template};
+use crate::gpu::{Binding, BoundKernel, compile, template};
 
-/// Threads of a workgroup, and also the most workgroups, because each reads the results of all.
+/// Threads of a workgroup.
 const THREADS: u32 = 256;
+
+/// The most workgroups: each adds its sums to the same words.
+const MOST_WORKGROUPS: u32 = 256;
 
 /// The fewest bodies per thread.
 const ROWS: u32 = 4;
 
-/// The three kernels in order.
+/// The kernels in order.
 #[derive(Debug)]
 pub(super) struct Balance {
-    kernels: [BoundKernel; 3],
+    kernels: [BoundKernel; 4],
     workgroups: u32,
 }
 
@@ -24,9 +27,7 @@ impl Balance {
     /// Compiles them and binds them to the partial sums and to `bodies`, positions and masses.
     pub async fn new(bound: &Bound<'_>, bodies: &wgpu::Buffer) -> Result<Self> {
         let Bound { gpu, shape, buffers, partial_sums, .. } = *bound;
-        let workgroups = buffers.count.div_ceil(THREADS * ROWS).clamp(1, THREADS);
-        let sums = storage(gpu, "forces left over", 2 * workgroups as usize);
-        let shares = gpu.words("shares of what is left over", u64::from(workgroups));
+        let workgroups = buffers.count.div_ceil(THREADS * ROWS).clamp(1, MOST_WORKGROUPS);
         use Binding::{Read, Write};
         let kernel = async |stage: &str, bound: &[(Binding, &wgpu::Buffer)]| {
             let values = context! { stage, least_rest => LEAST_REST.to_string() };
@@ -36,16 +37,18 @@ impl Balance {
             let kernel = compile(gpu, "tree/balance.wgsl", &text, &bindings, shape.checks).await?;
             Ok::<_, crate::error::Error>(kernel.bind(gpu, stage, &resources))
         };
-        let (forces, bodies) = ((Read, partial_sums), (Read, bodies));
+        let tally = (Write, &buffers.tally);
+        let summing = [(Read, partial_sums), tally, (Read, bodies)];
         let kernels = [
-            kernel("sum", &[forces, bodies, (Write, &sums)]).await?,
-            kernel("share", &[forces, bodies, (Read, &sums), (Write, &shares)]).await?,
-            kernel("take", &[(Write, partial_sums), (Read, &sums), (Read, &shares)]).await?,
+            kernel("greatest", &summing).await?,
+            kernel("sum", &summing).await?,
+            kernel("share", &summing).await?,
+            kernel("take", &[(Write, partial_sums), tally]).await?,
         ];
         Ok(Self { kernels, workgroups })
     }
 
-    /// Records them.
+    /// Records them. The tally has been cleared since the last time.
     pub fn record(&self, pass: &mut wgpu::ComputePass<'_>) {
         for kernel in &self.kernels {
             kernel.set(pass, &[]);

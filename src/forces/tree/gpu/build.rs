@@ -80,8 +80,6 @@ pub struct Build {
 #[derive(Debug)]
 struct Kernels {
     clear: BoundKernel,
-    medians: BoundKernel,
-    centre: BoundKernel,
     spread: BoundKernel,
     edge: BoundKernel,
     keys: BoundKernel,
@@ -192,9 +190,7 @@ impl Build {
         let accelerations = own.as_ref().unwrap_or(accelerations);
         let kernels = Kernels {
             clear: bind("clear", &[write(tally)], false).await?,
-            medians: bind("medians", &[read(bodies), write(tally)], true).await?,
-            centre: bind("centre", &[read(tally), write(state)], false).await?,
-            spread: bind("spread", &[read(bodies), read(state), write(tally)], true).await?,
+            spread: bind("spread", &[read(bodies), write(tally)], true).await?,
             edge: bind("edge", &[read(tally), write(state)], true).await?,
             keys: bind("keys", &[read(bodies), read(state), write(keys), write(order)], true)
                 .await?,
@@ -330,8 +326,6 @@ impl Build {
         match stage {
             Stage::Keys => {
                 run(pass, &kernels.clear, None, (TALLY, THREADS), 1);
-                run(pass, &kernels.medians, row, (count, THREADS * ROWS), 3);
-                run(pass, &kernels.centre, None, (3, 1), 1);
                 run(pass, &kernels.spread, row, (count, THREADS * ROWS), 1);
                 run(pass, &kernels.edge, row, (1, 1), 1);
                 run(pass, &kernels.keys, row, (count, THREADS), 1);

@@ -10,8 +10,8 @@
 //!
 //! The stages, each one dispatch or a few of `shaders/tree/`:
 //!
-//! 1. The cube (`medians` to `edge`): its centre from medians, its edge from a histogram of
-//!    distances. Both use whole numbers, so the order of additions does not matter, and nothing
+//! 1. The cube (`spread`, `edge`): its centre is the origin of the frame, its edge follows from a
+//!    histogram of distances: whole numbers, so the order of additions does not matter, and nothing
 //!    from an earlier step, so a restart finds the same cube.
 //! 2. Hilbert keys, and the sort of `gpu/sort.rs`.
 //! 3. The cells of all levels at once (`count` to `link`): how many cells begin at each body,

@@ -195,8 +195,8 @@ impl BuiltTree {
         now: &[PointMass],
     ) -> std::result::Result<usize, String> {
         let state = &self.state;
-        let cube = Cube { centre: state.centre, half: state.half };
-        let around = Cube::around(state.centre, places);
+        let cube = Cube { half: state.half };
+        let around = Cube::around(places);
         ensure!(cube == around, "the cube is {cube:?}, not {around:?}");
         let inside = places.iter().filter(|place| cube.holds(place)).count();
         ensure!(state.inside as usize == inside, "{} bodies inside, not {inside}", state.inside);
