@@ -59,6 +59,7 @@ fn any_rank_count_gives_the_bits_of_a_run_without_mpi() {
         ("cpu", &["--engine", "cpu"][..]),
         ("gpu", &["--engine", "gpu"]),
         ("tree", &["--engine", "gpu", "--method", "tree"]),
+        ("tree of CPUs", &["--engine", "cpu", "--method", "tree"]),
         ("hermite", &["--engine", "cpu", "--integrator", "hermite4", "--dt-max", "0.0078125"]),
     ] {
         let without = format!("{engine}0");
@@ -80,7 +81,11 @@ fn any_rank_count_gives_the_bits_of_a_run_without_mpi() {
 fn resume_on_another_rank_count_gives_same_bits() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    for (engine, options) in [("cpu", &["--engine", "cpu"][..]), ("gpu", &["--engine", "gpu"])] {
+    for (engine, options) in [
+        ("cpu", &["--engine", "cpu"][..]),
+        ("tree", &["--engine", "cpu", "--method", "tree"]),
+        ("gpu", &["--engine", "gpu"]),
+    ] {
         let whole = format!("{engine}-whole");
         if run(folder, 2, &plummer("200", &whole, options)).is_none() {
             return;
@@ -101,8 +106,11 @@ fn resume_on_another_rank_count_gives_same_bits() {
 fn more_ranks_than_bodies_give_the_bits_of_a_run_without_mpi() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    for (engine, out) in [("cpu", "a"), ("gpu", "b")] {
-        if run(folder, 4, &plummer("2", out, &["--engine", engine])).is_none() {
+    for (engine, method, out) in
+        [("cpu", "direct", "a"), ("gpu", "direct", "b"), ("cpu", "tree", "d")]
+    {
+        let options = ["--engine", engine, "--method", method];
+        if run(folder, 4, &plummer("2", out, &options)).is_none() {
             return;
         }
     }
@@ -127,8 +135,8 @@ fn errors_are_reported_once_and_end_all_ranks() {
     }
     assert_refused(&["run", "plumer", "--out", "a"], "plumer");
     assert_refused(
-        &plummer("100", "b", &["--engine", "cpu", "--method", "tree"]),
-        "the method is tree",
+        &plummer("100", "b", &["--engine", "cpu", "--method", "tree", "--rebuild", "4"]),
+        "rebuild is 4, but must be 1 if ranks share the tree on their CPUs",
     );
     std::fs::write(folder.join("step_0000000001.gvt"), "mine").unwrap();
     assert_refused(&plummer("100", ".", &["--engine", "cpu"]), "step_0000000001.gvt");
