@@ -47,11 +47,11 @@ fn integer_of(x: f32, unit: u32) -> vec2<u32> {
     let bits = bitcast<u32>(x);
     let exponent = (bits >> 23u) & 0xffu;
     let mantissa = (bits & 0x7fffffu) | select(0u, 0x800000u, exponent > 0u);
-    let from = max(exponent, 1u);
+    let own = max(exponent, 1u);
     var whole = vec2(0u);
-    if from >= unit {
+    if own >= unit {
         // At most 37.
-        let up = from - unit;
+        let up = own - unit;
         if up >= 32u {
             whole.y = mantissa << (up - 32u);
         } else {
@@ -59,7 +59,7 @@ fn integer_of(x: f32, unit: u32) -> vec2<u32> {
             whole.y = select(mantissa >> (32u - max(up, 1u)), 0u, up == 0u);
         }
     } else {
-        let down = min(unit - from, 25u);
+        let down = min(unit - own, 25u);
         whole.x = (mantissa + (1u << (down - 1u))) >> down;
     }
     return select(whole, negated(whole), vec2((bits >> 31u) == 1u));

@@ -270,14 +270,43 @@ mod tests {
     }
 
     /// Two processes of two and three members, whose leaders form a team.
-    #[test]
-    fn team_can_be_a_member_of_an_outer_group() {
+    fn two_processes() -> Vec<Member> {
         let of = vec![2, 3];
         let outer = team(2, None, Duration::ZERO);
         let mut all = Vec::new();
         for (leader, threads) in outer.into_iter().zip(&of) {
             all.extend(team(*threads, Some((Box::new(leader), of.clone())), Duration::ZERO));
         }
+        all
+    }
+
+    #[test]
+    fn each_member_receives_what_is_sent_to_it() {
+        for members in
+            [team(1, None, Duration::ZERO), team(4, None, Duration::ZERO), two_processes()]
+        {
+            let size = members.len();
+            let message =
+                |from: usize, to: usize| vec![(10 * from + to) as u8; (from + 2 * to) % 5];
+            let received = each(members, |mut member| {
+                let own = member.member();
+                let mine: Vec<Vec<u8>> = (0..size).map(|to| message(own, to)).collect();
+                let mut all = Vec::new();
+                member
+                    .all_to_all(&mine, &mut |from, received| all.push((from, received.to_vec())))
+                    .unwrap();
+                all
+            });
+            for (own, received) in received.into_iter().enumerate() {
+                let expected: Vec<_> = (0..size).map(|from| (from, message(from, own))).collect();
+                assert_eq!(received, expected);
+            }
+        }
+    }
+
+    #[test]
+    fn team_can_be_a_member_of_an_outer_group() {
+        let all = two_processes();
         let numbers: Vec<usize> = all.iter().map(Exchange::member).collect();
         assert_eq!(numbers, [0, 1, 2, 3, 4]);
         let received = each(all, |mut member| {

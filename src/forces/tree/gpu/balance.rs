@@ -16,6 +16,12 @@ const MOST_WORKGROUPS: u32 = 256;
 /// The fewest bodies per thread.
 const ROWS: u32 = 4;
 
+/// The source text of a kernel.
+fn text(stage: &str) -> Result<String> {
+    let values = context! { stage, least_rest => LEAST_REST.to_string() };
+    template::assemble("tree/balance.wgsl", values)
+}
+
 /// The kernels in order.
 #[derive(Debug)]
 pub(super) struct Balance {
@@ -30,8 +36,7 @@ impl Balance {
         let workgroups = buffers.count.div_ceil(THREADS * ROWS).clamp(1, MOST_WORKGROUPS);
         use Binding::{Read, Write};
         let kernel = async |stage: &str, bound: &[(Binding, &wgpu::Buffer)]| {
-            let values = context! { stage, least_rest => LEAST_REST.to_string() };
-            let text = template::assemble("tree/balance.wgsl", values)?;
+            let text = text(stage)?;
             let bindings: Vec<_> = bound.iter().map(|(binding, _)| *binding).collect();
             let resources: Vec<_> = bound.iter().map(|(_, b)| b.as_entire_binding()).collect();
             let kernel = compile(gpu, "tree/balance.wgsl", &text, &bindings, shape.checks).await?;
@@ -53,6 +58,23 @@ impl Balance {
         for kernel in &self.kernels {
             kernel.set(pass, &[]);
             pass.dispatch_workgroups(self.workgroups, 1, 1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::{Checks, Language, translate};
+
+    #[test]
+    fn every_text_validates_and_translates() {
+        for stage in ["greatest", "sum", "share", "take"] {
+            let text = text(stage).unwrap();
+            for language in [Language::SpirV, Language::Msl, Language::Hlsl] {
+                let out = translate(stage, &text, language, Checks::On);
+                assert!(out.unwrap_or_else(|e| panic!("{e}\n{text}")).len() > 500);
+            }
         }
     }
 }

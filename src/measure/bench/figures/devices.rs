@@ -46,20 +46,23 @@ const BANDWIDTH: f64 = 25e9;
 enum StepMode {
     /// Leapfrog with all pairs.
     Pairs,
-    /// Leapfrog with the tree.
+    /// Leapfrog with the tree and the strict rule.
     Tree,
+    /// Leapfrog with the tree as it is by default.
+    DefaultTree,
     /// Individual steps.
     Blocks,
 }
 
 impl StepMode {
-    const ALL: [Self; 3] = [Self::Pairs, Self::Tree, Self::Blocks];
+    const ALL: [Self; 4] = [Self::Pairs, Self::Tree, Self::DefaultTree, Self::Blocks];
 
     /// The suffix of its series' names.
     fn words(self) -> &'static str {
         match self {
             Self::Pairs => "",
             Self::Tree => ", by the tree",
+            Self::DefaultTree => ", by the tree, alpha 0.003",
             Self::Blocks => ", hermite4",
         }
     }
@@ -73,8 +76,18 @@ impl StepMode {
     fn sizes(self, sizes: &Sizes) -> &[usize] {
         match self {
             Self::Pairs => &sizes.devices,
-            Self::Tree => &sizes.devices_tree,
+            Self::Tree | Self::DefaultTree => &sizes.devices_tree,
             Self::Blocks => &sizes.devices_blocks,
+        }
+    }
+
+    /// How the tree is walked, if there is one.
+    fn tree(self) -> Option<TreeConfig> {
+        let default = TreeConfig::default();
+        match self {
+            Self::Tree => Some(TreeConfig { opening: STRICT, ..default }),
+            Self::DefaultTree => Some(default),
+            Self::Pairs | Self::Blocks => None,
         }
     }
 
@@ -84,8 +97,8 @@ impl StepMode {
             dt: DT,
             engine: EngineKind::Gpu,
             known: session.known.clone(),
-            method: Some(if self == Self::Tree { Method::Tree } else { Method::Direct }),
-            tree: TreeConfig { opening: STRICT, ..TreeConfig::default() },
+            method: Some(if self.tree().is_some() { Method::Tree } else { Method::Direct }),
+            tree: self.tree().unwrap_or_default(),
             ..Settings::default()
         };
         Ok(match self {
@@ -184,6 +197,10 @@ struct Costs {
 }
 
 impl Costs {
+    fn times(self, factor: f64) -> Self {
+        Self::default().plus(factor, &self)
+    }
+
     fn plus(self, factor: f64, other: &Self) -> Self {
         Self {
             work: self.work + factor * other.work,
@@ -222,7 +239,7 @@ fn timed(
     let settings = mode.settings(session)?;
     let bodies = if mode == StepMode::Blocks { virial(n)? } else { Cloud::Plummer.bodies(n) };
     let n = n as f64;
-    let work = if mode == StepMode::Tree { n } else { n.powi(2) };
+    let work = if mode.tree().is_some() { n } else { n.powi(2) };
     if mode != StepMode::Blocks && devices.len() > 1 {
         let group = DeviceGroup::open(devices, None, &bodies, None, &settings);
         let mut group = pollster::block_on(group)?;
@@ -270,7 +287,7 @@ fn samples(
     let mut timed = |steps: u64| -> Result<(f64, Costs)> {
         let begun = Instant::now();
         let costs = take(steps)?;
-        Ok((begun.elapsed().as_secs_f64() / steps as f64, costs))
+        Ok((begun.elapsed().as_secs_f64(), costs))
     };
     // The first step may include compilation.
     let (mut steps, mut most) = (1, LONGER * session.sizes.sample_secs);
@@ -282,15 +299,20 @@ fn samples(
         return Ok(None);
     }
     if mode != StepMode::Blocks {
-        // Enough steps that the fixed cost of an advance is negligible.
         steps = (0.5 / first).clamp(2.0, 1000.0) as u64;
         timed(steps)?;
     }
     let rounds = session.sizes.rounds.0.max(3);
     let (mut secs, mut mean) = (Vec::new(), Costs::default());
     for _ in 0..rounds {
-        let (step, costs) = timed(steps)?;
-        secs.push(step);
+        let (mut all, mut costs) = timed(steps)?;
+        if mode != StepMode::Blocks {
+            // Where half a second has 14 steps, an advance takes the time of a step more than they
+            // do. So steps are timed by the difference of two advances.
+            let (longer, more) = timed(3 * steps)?;
+            (all, costs) = (0.5 * (longer - all), more.plus(-1.0, &costs).times(0.5));
+        }
+        secs.push(all / steps as f64);
         mean = mean.plus(1.0 / (steps as f64 * rounds as f64), &costs);
     }
     Ok(Some(Timed { secs, steps, mean }))
@@ -311,7 +333,10 @@ impl Model {
     /// The model for `n` bodies, with `alone` seconds per step on `gpu` alone; the other times are
     /// measured, unless it is the only device.
     fn of(mode: StepMode, gpu: &Arc<Gpu>, n: usize, alone: f64, is_only: bool) -> Result<Self> {
-        let own = if mode == StepMode::Tree && !is_only { building(gpu, n)? } else { 0.0 };
+        let own = match mode.tree().filter(|_| !is_only) {
+            Some(config) => building(gpu, n, &config)?,
+            None => 0.0,
+        };
         let rate = if mode == StepMode::Blocks && !is_only { rate(gpu, n)? } else { f64::INFINITY };
         Ok(Self { alone, mode, own, rate })
     }
@@ -332,9 +357,8 @@ impl Model {
 }
 
 /// Seconds that building a tree takes.
-fn building(gpu: &Arc<Gpu>, n: usize) -> Result<f64> {
-    let config = TreeConfig { opening: STRICT, ..TreeConfig::default() };
-    let mut timer = TreeTimer::new(gpu, &config, &Cloud::Plummer.places(n), SOFTENING as f32)?;
+fn building(gpu: &Arc<Gpu>, n: usize, config: &TreeConfig) -> Result<f64> {
+    let mut timer = TreeTimer::new(gpu, config, &Cloud::Plummer.places(n), SOFTENING as f32)?;
     let mut best = f64::INFINITY;
     for _ in 0..3 {
         let parts = timer.parts()?;
