@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
-use crate::math::{sum_of, sum_vec_of, sums_of, weighted_quantiles};
+use crate::math::{length, sum_of, sum_vec_of, sums_of, weighted_quantiles};
 
 /// The mass fractions whose radii are reported by default: 10, 50 and 90 %.
 pub const FRACTIONS: [f64; 3] = [0.1, 0.5, 0.9];
@@ -173,7 +173,7 @@ pub fn lagrangian_radii(
     centre: DVec3,
     fractions: &[f64],
 ) -> Vec<f64> {
-    let distance = |i: usize| (bodies.position[i] - centre).length();
+    let distance = |i: usize| length(bodies.position[i] - centre);
     radii_of_parts(bodies, members, distance, fractions)
 }
 
@@ -181,7 +181,7 @@ pub fn lagrangian_radii(
 fn half_mass_radius(bodies: &Bodies, centre: DVec3) -> f64 {
     let massless = bodies.mass.par_iter().all(|&mass| mass == 0.0);
     let weight = |i: usize| if massless { 1.0 } else { bodies.mass[i] };
-    let of = |i: usize| ((bodies.position[i] - centre).length(), weight(i));
+    let of = |i: usize| (length(bodies.position[i] - centre), weight(i));
     weighted_quantiles(bodies.len(), of, &[0.5])[0]
 }
 
@@ -225,7 +225,7 @@ pub fn density_centre(bodies: &Bodies, members: &[usize]) -> DVec3 {
         near.hold(bodies, members, weight, centre, radius);
         let offset = |i: usize| bodies.position[i] - centre;
         let distance_of = |known: &[usize]| {
-            let distances = known.par_iter().map(|&i| offset(i).length());
+            let distances = known.par_iter().map(|&i| length(offset(i)));
             distances.filter(|distance| *distance <= radius).reduce(|| -1.0, f64::max)
         };
         let mut reach = distance_of(near.list.as_deref().unwrap_or(members));
@@ -238,7 +238,7 @@ pub fn density_centre(bodies: &Bodies, members: &[usize]) -> DVec3 {
         // million bodies with a wide halo, dozens of spheres hold nearly all.
         let found = sums_of(known.len(), |k| {
             let (offset, weight) = (offset(known[k]), weight(known[k]));
-            if !(offset.length() <= radius) {
+            if !(length(offset) <= radius) {
                 return [0.0; 5];
             }
             [1.0, weight, weight * offset.x, weight * offset.y, weight * offset.z]
@@ -325,7 +325,7 @@ impl Near {
             _ => members,
         };
         let (outer, inner) = (1.5 * radius, 0.5 * radius);
-        let distance = |i: usize| (bodies.position[i] - centre).length();
+        let distance = |i: usize| length(bodies.position[i] - centre);
         let is_between = |i: &usize| (inner..=outer).contains(&distance(*i));
         let part = |part: &[usize]| part.iter().copied().filter(is_between).collect::<Vec<_>>();
         // Concatenating whole chunks is faster than collecting single members.
@@ -333,7 +333,7 @@ impl Near {
         let sums = sums_of(known.len(), |k| {
             let (i, weight) = (known[k], weight(known[k]));
             let offset = bodies.position[i] - centre;
-            match offset.length() < inner {
+            match length(offset) < inner {
                 true => [1.0, weight, weight * offset.x, weight * offset.y, weight * offset.z],
                 false => [0.0; 5],
             }

@@ -13,6 +13,7 @@ use rayon::prelude::*;
 
 use crate::error::Result;
 use crate::frame::power_below;
+use crate::math::length;
 
 /// The remainder, as a fraction of all forces, below which nothing is corrected: rounding alone
 /// makes it this large if a close pair attracts itself a million times as strongly as everything
@@ -64,21 +65,21 @@ pub(super) fn balance_over(
         all.filter(|(a, _)| a.is_finite())
     };
     let greater = |a: [f64; 2], b: [f64; 2]| [a[0].max(b[0]), a[1].max(b[1])];
-    let mut greatest = bodies().map(|(a, m)| [m * a.length(), m]).reduce(|| [0.0; 2], greater);
+    let mut greatest = bodies().map(|(a, m)| [m * length(a), m]).reduce(|| [0.0; 2], greater);
     totals.greatest(&mut greatest)?;
     let [force_unit, mass_unit] = greatest.map(unit_for);
     let mut sums = bodies()
         .map(|(a, m)| {
             let force = m * a;
             let [x, y, z] = force.to_array().map(|f| whole(f, force_unit));
-            [x, y, z, whole(m * a.length(), force_unit), whole(m, mass_unit)]
+            [x, y, z, whole(m * length(a), force_unit), whole(m, mass_unit)]
         })
         .reduce(|| [0; 5], |a, b| std::array::from_fn(|k| a[k] + b[k]));
     totals.sum(&mut sums)?;
     let [x, y, z, force] = [0, 1, 2, 3].map(|k| sums[k] as f64 * force_unit);
     let (rest, mean) = (DVec3::new(x, y, z), force / (sums[4] as f64 * mass_unit));
     let is_needed = rest.length() > LEAST_REST * force && force.is_finite();
-    let share = |a: DVec3| a.length().min(mean);
+    let share = |a: DVec3| length(a).min(mean);
     let mut shares =
         [bodies().map(|(a, m)| whole(m * share(a), force_unit)).reduce(|| 0, |a, b| a + b)];
     totals.sum(&mut shares)?;

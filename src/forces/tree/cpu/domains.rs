@@ -28,6 +28,7 @@ use crate::error::{Error, Result};
 use crate::exchange::{Exchange, Ranks, equal_shares, polling_stop};
 use crate::forces::{Forces, Outputs, Sources};
 use crate::frame::Frame;
+use crate::math::length;
 
 /// How generously a rank is sent cells.
 #[derive(Clone, Copy, Debug)]
@@ -127,7 +128,7 @@ impl HostTree {
             Visitor {
                 place: [x, y, z, (sources.mass[i] / frame.mass) as f32],
                 strength: match has_strengths {
-                    true => (acceleration[i] / frame.acceleration_unit()).length(),
+                    true => length(acceleration[i] / frame.acceleration_unit()),
                     false => f64::NAN,
                 },
                 cost: domains.costs[i - home.start],
@@ -146,7 +147,7 @@ impl HostTree {
             let first = part.forces(self, domains, &by_angle, &[], softening, false)?;
             let unit = frame.acceleration_unit();
             let sums = first.iter().flat_map(|group| &group.sums);
-            let sizes: Vec<f64> = sums.map(|sum| (sum.acceleration / unit).length()).collect();
+            let sizes: Vec<f64> = sums.map(|sum| length(sum.acceleration / unit)).collect();
             interactions += first.iter().map(|group| group.interactions).sum::<u64>();
             part.forces(self, domains, &self.config, &sizes, softening, potential)?
         };

@@ -10,6 +10,7 @@ use super::super::far::{EXPANDED, FEWEST, Near};
 use super::super::{GROUP, Key, PointMass, Tree, TreeConfig, keys, order, split};
 use super::kernel::Block;
 use super::walk::Reach;
+use crate::math::length;
 
 /// Lower bound on a group's acceleration, as a fraction of the (logarithmic) mean: a body in the
 /// centre of all others, with hardly any acceleration, would open every cell.
@@ -89,7 +90,7 @@ impl Groups {
     /// The sizes of the sinks' accelerations, which are given in the bodies' own order, in the order
     /// here and in this unit.
     pub fn sizes(&self, acceleration: &[DVec3], unit: f64) -> Vec<f64> {
-        self.order.par_iter().map(|i| (acceleration[*i as usize] / unit).length()).collect()
+        self.order.par_iter().map(|i| length(acceleration[*i as usize] / unit)).collect()
     }
 
     /// The least of the sinks' accelerations in each group, and at least a thousandth of their mean.
