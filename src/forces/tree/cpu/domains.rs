@@ -232,13 +232,13 @@ impl Part {
         let given = parts[rank].start.saturating_sub(begin).min(bodies.len());
         let given = ranks.gather(&bodies[..given])?;
         bodies.drain(..given[rank].len());
+        keys.drain(..given[rank].len());
         for (from, given) in given.iter().enumerate().skip(rank + 1) {
             let first = counts[..from].iter().sum::<usize>();
             let own = |place: usize| place.saturating_sub(first).min(given.len());
             bodies.extend_from_slice(&given[own(parts[rank].start)..own(parts[rank].end)]);
         }
-        keys.clear();
-        keys.extend(bodies.iter().map(|body| key(&cube, &body.place)));
+        keys.extend(bodies[keys.len()..].iter().map(|body| key(&cube, &body.place)));
         debug_assert_eq!(bodies.len(), parts[rank].len());
         let begin = parts[rank].start;
 
