@@ -1,5 +1,6 @@
 //! Keys along a Hilbert curve: 63 bits in two words, since devices lack 64-bit integers.
 
+use bytemuck::{Pod, Zeroable};
 use rayon::prelude::*;
 
 use super::{Cube, LEVELS, PointMass};
@@ -35,7 +36,8 @@ pub const HILBERT: [[u8; 8]; 24] = [
 ];
 
 /// A position on the curve: 21 octal digits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Pod, Zeroable)]
 pub struct Key {
     /// The upper 32 bits.
     pub hi: u32,

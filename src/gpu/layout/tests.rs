@@ -150,7 +150,7 @@ fn host_and_shader_agree() {
         unused_1,
         unused_2
     );
-    assert_same_layout!(TreeState, inside, outside, cells, leaf, centre, half, levels, scattered);
+    assert_same_layout!(TreeState, inside, outside, cells, leaf, half, levels, scattered);
     assert_same_layout!(DiagnosisChunk, group, begin, end, listed);
     assert_same_layout!(
         DiagnosisGroup,

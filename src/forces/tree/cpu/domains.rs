@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 use super::super::balance::{Totals, balance_over};
 use super::super::domains::Visitor;
-use super::super::domains::cut::{BUILDING, cuts, part_of, parts, stride};
+use super::super::domains::cut::{BUILDING, Sample, cuts, part_of, parts, stride};
 use super::super::domains::graft::{Grafted, pack};
 use super::super::domains::select::{SinkBox, boxes, select};
 use super::super::domains::top::{Announced, Root, Summed, Top};
@@ -205,12 +205,9 @@ impl Part {
         let keyed: Vec<(Key, Visitor)> =
             home.into_par_iter().map(|body| (key(&cube, &body.place), body)).collect();
         let stride = stride(keyed.len(), size);
-        let sample =
-            |&(Key { hi, lo }, body): &(Key, Visitor)| [hi, lo, (body.cost + BUILDING).to_bits()];
-        let samples: Vec<[u32; 3]> = keyed.iter().step_by(stride).map(sample).collect();
-        let samples = ranks.gather(&samples)?.into_iter().flatten();
-        let samples = samples.map(|[hi, lo, cost]| (Key { hi, lo }, f32::from_bits(cost)));
-        let cuts = cuts(samples.collect(), size);
+        let sample = |&(key, body): &(Key, Visitor)| Sample { key, cost: body.cost + BUILDING };
+        let samples: Vec<Sample> = keyed.iter().step_by(stride).map(sample).collect();
+        let cuts = cuts(ranks.gather(&samples)?.concat(), size);
         let mut sent = vec![Vec::new(); size];
         let mut outside = Vec::new();
         for (key, body) in keyed {
@@ -243,15 +240,9 @@ impl Part {
         let begin = parts[rank].start;
 
         // The neighbours' keys.
-        let words = |keys: &[Key]| -> Vec<[u32; 2]> {
-            keys.iter().map(|Key { hi, lo }| [*hi, *lo]).collect()
-        };
-        let first = ranks.gather(&words(&keys[..LEAF.min(keys.len())]))?;
-        let last = ranks.gather(&words(&keys[keys.len().saturating_sub(LEAF)..]))?;
-        let all = |parts: &[Vec<[u32; 2]>]| -> Vec<Key> {
-            parts.iter().flatten().map(|&[hi, lo]| Key { hi, lo }).collect()
-        };
-        let (before, after) = (all(&last[..rank]), all(&first[rank + 1..]));
+        let first = ranks.gather(&keys[..LEAF.min(keys.len())])?;
+        let last = ranks.gather(&keys[keys.len().saturating_sub(LEAF)..])?;
+        let (before, after) = (last[..rank].concat(), first[rank + 1..].concat());
         let before = &before[before.len().saturating_sub(LEAF)..];
         let after = &after[..LEAF.min(after.len())];
         let extended = [before, &keys, after].concat();

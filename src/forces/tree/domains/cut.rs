@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use bytemuck::{Pod, Zeroable};
+
 use super::super::{GROUP, Key};
 
 /// Bodies that all ranks together send to choose the cuts.
@@ -13,22 +15,32 @@ const FEWEST_SAMPLES: usize = 256;
 /// What a body costs besides its interactions, in interactions: sorting, its share of the cells.
 pub const BUILDING: f32 = 60.0;
 
+/// A body by which cuts are chosen.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+pub struct Sample {
+    /// Its key.
+    pub key: Key,
+    /// Its cost, in interactions.
+    pub cost: f32,
+}
+
 /// The stride between the bodies that a rank sends as samples, of the `n` that it has.
 pub fn stride(n: usize, ranks: usize) -> usize {
     n.div_ceil((SAMPLES / ranks).max(FEWEST_SAMPLES)).max(1)
 }
 
 /// The first keys of all parts but the first, so that all have about equal costs, from sampled
-/// bodies with their costs. No body has a key between two parts.
-pub fn cuts(mut samples: Vec<(Key, f32)>, parts: usize) -> Vec<Key> {
-    samples.sort_unstable_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
-    let total: f64 = samples.iter().map(|(_, cost)| f64::from(*cost)).sum();
+/// bodies.
+pub fn cuts(mut samples: Vec<Sample>, parts: usize) -> Vec<Key> {
+    samples.sort_unstable_by(|a, b| a.key.cmp(&b.key).then(a.cost.total_cmp(&b.cost)));
+    let total: f64 = samples.iter().map(|sample| f64::from(sample.cost)).sum();
     let (mut before, mut next) = (0.0, samples.iter().peekable());
     let cut = |part: usize| {
-        while let Some((_, cost)) = next.next_if(|_| before < total * part as f64 / parts as f64) {
-            before += f64::from(*cost);
+        while let Some(sample) = next.next_if(|_| before < total * part as f64 / parts as f64) {
+            before += f64::from(sample.cost);
         }
-        next.peek().map_or(Key::OUTSIDE, |(key, _)| *key)
+        next.peek().map_or(Key::OUTSIDE, |sample| sample.key)
     };
     (1..parts).map(cut).collect()
 }
@@ -63,7 +75,8 @@ mod tests {
 
     #[test]
     fn parts_have_equal_costs() {
-        let samples: Vec<_> = (0..1000).rev().map(|i| (key(i), 1.0 + (i / 500) as f32)).collect();
+        let sample = |i: u32| Sample { key: key(i), cost: 1.0 + (i / 500) as f32 };
+        let samples: Vec<_> = (0..1000).rev().map(sample).collect();
         let cuts = cuts(samples, 3);
         // 500 of cost 1, 500 of cost 2: thirds end after 500 and 750.
         assert_eq!(cuts, [key(500), key(750)]);

@@ -9,9 +9,7 @@ use super::super::{Cell, Cells, Crossing, Key, LEAF, LEVELS, NO_PARENT, PointMas
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 pub struct Announced {
     /// Key of its first body.
-    pub hi: u32,
-    /// The key's lower bits.
-    pub lo: u32,
+    pub key: Key,
     /// Its level.
     pub level: u32,
     /// Its first body along the whole curve.
@@ -21,16 +19,15 @@ pub struct Announced {
 impl Announced {
     /// Of a part that begins at body `begin` of the whole curve and has these `keys`.
     pub fn of(crossing: Crossing, keys: &[Key], begin: usize) -> Self {
-        let Key { hi, lo } = keys[crossing.first as usize];
-        Self { hi, lo, level: crossing.level, first: crossing.first + begin as u32 }
+        let Crossing { first, level } = crossing;
+        Self { key: keys[first as usize], level, first: first + begin as u32 }
     }
 
     /// How many bodies of a part, which begins at body `begin` of the whole curve and has these
     /// `keys`, are in the cell.
     pub fn count(&self, keys: &[Key], begin: usize) -> usize {
         let own = (self.first as usize).saturating_sub(begin).min(keys.len());
-        let key = Key { hi: self.hi, lo: self.lo };
-        keys[own..].partition_point(|other| key.shared(*other) >= self.level)
+        keys[own..].partition_point(|other| self.key.shared(*other) >= self.level)
     }
 
     /// The bodies of such a part that are in the cell.

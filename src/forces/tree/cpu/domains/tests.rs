@@ -8,7 +8,7 @@ use super::*;
 use crate::exchange::team;
 use crate::forces::test_bodies::Random;
 use crate::forces::tree::{CpuTree, Opening};
-use crate::forces::{Divides, ForceEngine, Identity, Interfaces, Sinks, TestBodies};
+use crate::forces::{ForceEngine, Identity, Interfaces, Sinks, TestBodies};
 
 /// Forces of several calls, and how often they were computed again.
 type Answers = (Vec<Forces>, usize);
