@@ -97,6 +97,7 @@ const TITLES = {
   p: "Block size (figure 31-7)",
   q: "Several threads per body (figure 31-8)",
   shapes: "All shapes of p x q",
+  model: "The model (dashed) beside what is measured",
 };
 
 function showPlots(place, plots) {

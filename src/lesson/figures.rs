@@ -1,5 +1,6 @@
 //! Figures: their pictures, numbers and sentences, from records.
 
+use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 use gravitile::error::{Error, Result};
@@ -7,43 +8,90 @@ use gravitile::forces::direct::gpu::KernelConfig;
 use gravitile::forces::direct::gpu::KernelRequest;
 use gravitile::gpu::Gpu;
 use gravitile::measure::figures::{self, Figure};
-use gravitile::measure::plot::{number, short};
+use gravitile::measure::plot::{Plot, number, short};
 use gravitile::measure::slow_motion::{Cut, SlowMotion, svg};
-use gravitile::measure::{Kind, Plan, Record, Run, Sizes, parse_json_lines, sweep_kernels};
+use gravitile::measure::{
+    Ceilings, Kind, Plan, Record, Run, Sizes, parse_json_lines, sweep_ceilings, sweep_kernels,
+};
 use serde_json::{Value, json};
 
-/// What the page shows of a figure.
-pub struct Shown<'a> {
-    figure: &'a Figure,
-    records: &'a [Record],
+/// The figure of the arithmetic model beside what was measured.
+const MODEL: &str = "model";
+/// The figures of kernels that it compares.
+const MODELLED: [&str; 3] = ["n", "p", "q"];
+
+/// A device, and what was measured on it so far.
+pub struct Measured {
+    gpu: Arc<Gpu>,
+    records: RefCell<Vec<Record>>,
+    ceilings: Cell<Option<Ceilings>>,
 }
 
-impl Shown<'_> {
-    /// Its pictures as SVG, its numbers as rows of text under a head, and what is concluded.
-    pub fn json(&self) -> Value {
-        let plots: Vec<String> =
-            self.figure.plots(self.records).iter().map(|plot| plot.svg()).collect();
-        let mut rows = vec![["curve", "N", "kernel", "10⁹ interactions/s"].map(str::to_owned)];
-        let own = self.records.iter().filter(|record| record.figure == self.figure.name);
-        let mut left: Vec<&Record> = Vec::new();
-        for record in own {
-            match record.per_sec() {
-                Some(rate) => rows.push([
-                    record.series.clone(),
-                    short(record.sinks as f64),
-                    record.kernel_in_words(),
-                    number(rate / 1e9),
-                ]),
-                None => left.push(record),
+impl Measured {
+    /// Nothing yet.
+    pub fn new(gpu: Arc<Gpu>) -> Self {
+        Self { gpu, records: RefCell::default(), ceilings: Cell::new(None) }
+    }
+
+    /// The device.
+    pub fn gpu(&self) -> &Arc<Gpu> {
+        &self.gpu
+    }
+
+    /// Measures a figure; `partly` receives what is known after each point, as JSON.
+    ///
+    /// # Errors
+    ///
+    /// An unknown figure; the device failed.
+    pub async fn measure(&self, name: &str, partly: &mut dyn FnMut(String)) -> Result<String> {
+        let mut update = |done: f64| {
+            if let Ok(mut shown) = shown(name, &self.records.borrow()) {
+                shown["done"] = done.into();
+                partly(shown.to_string());
+            }
+        };
+        if name == MODEL {
+            self.predict(&mut update).await?;
+        } else {
+            self.sweep(name, &mut update).await?;
+        }
+        Ok(shown(name, &self.records.borrow())?.to_string())
+    }
+
+    /// Measures the kernels of a figure; earlier records of it are dropped.
+    async fn sweep(&self, name: &str, update: &mut dyn FnMut(f64)) -> Result<()> {
+        let figure = named(name)?;
+        let sizes = Sizes::for_page(&self.gpu);
+        let plan = Plan { gpu: Some(&self.gpu), sizes: &sizes, added: KernelRequest::NONE };
+        self.records.borrow_mut().retain(|record| record.figure != name);
+        let mut taken = |record, done: f64| {
+            self.records.borrow_mut().push(record);
+            update(done);
+            true
+        };
+        let ceilings = self.ceilings.get();
+        let run = Run::begin(None);
+        sweep_kernels(&self.gpu, &run, &figure, &plan, ceilings.as_ref(), &mut taken).await
+    }
+
+    /// Measures the ceilings and those figures of the model that were not measured yet.
+    async fn predict(&self, update: &mut dyn FnMut(f64)) -> Result<()> {
+        let steps = MODELLED.len() as f64 + 1.0;
+        let mut part = |done: f64| update(done / steps);
+        let (ceilings, found) = sweep_ceilings(&self.gpu, &Run::begin(None), &mut part).await?;
+        self.ceilings.set(Some(ceilings));
+        let mut records = self.records.take();
+        records.retain(|record| record.kind != Kind::Ceiling);
+        records.iter_mut().for_each(|record| record.predict(Some(&ceilings)));
+        records.extend(found);
+        self.records.replace(records);
+        for (begun, name) in MODELLED.iter().enumerate() {
+            let is_known = self.records.borrow().iter().any(|record| record.figure == *name);
+            if !is_known {
+                self.sweep(name, &mut |done| update((begun as f64 + 1.0 + done) / steps)).await?;
             }
         }
-        let why = left.first().and_then(|record| record.remark.clone());
-        let sentences = self.figure.conclusions(self.records);
-        let method = self.records.iter().find(|record| !record.method.is_empty());
-        json!({
-            "plots": plots, "rows": rows, "sentences": sentences, "left": left.len(), "why": why,
-            "method": method.map(|record| &record.method),
-        })
+        Ok(())
     }
 }
 
@@ -51,25 +99,70 @@ fn named(name: &str) -> Result<Figure> {
     Ok(figures::named(name)?.remove(0))
 }
 
-/// Measures a figure on the device; `partly` receives what is known after each point, as JSON.
-///
-/// # Errors
-///
-/// An unknown figure; the device failed.
-pub async fn measure(gpu: &Arc<Gpu>, name: &str, partly: &mut dyn FnMut(String)) -> Result<String> {
+/// What the page shows of a figure: its pictures as SVG, its numbers as rows of text under a head, and what is concluded.
+fn shown(name: &str, records: &[Record]) -> Result<Value> {
+    if name == MODEL {
+        return shown_model(records);
+    }
     let figure = named(name)?;
-    let sizes = Sizes::for_page(gpu);
-    let plan = Plan { gpu: Some(gpu), sizes: &sizes, added: KernelRequest::NONE };
-    let mut records = Vec::new();
-    let mut taken = |record, done: f64| {
-        records.push(record);
-        let mut shown = Shown { figure: &figure, records: &records }.json();
-        shown["done"] = done.into();
-        partly(shown.to_string());
-        true
+    let mut rows = vec![["curve", "N", "kernel", "10⁹ interactions/s"].map(str::to_owned)];
+    let own = records.iter().filter(|record| record.figure == name);
+    let mut left: Vec<&Record> = Vec::new();
+    for record in own.clone() {
+        match record.per_sec() {
+            Some(rate) => rows.push([
+                record.series.clone(),
+                short(record.sinks as f64),
+                record.kernel_in_words(),
+                number(rate / 1e9),
+            ]),
+            None => left.push(record),
+        }
+    }
+    let why = left.first().and_then(|record| record.remark.clone());
+    let method = own.clone().find(|record| !record.method.is_empty());
+    Ok(json!({
+        "plots": svgs(&figure.plots(records)), "rows": rows, "sentences": figure.conclusions(records),
+        "left": left.len(), "why": why, "method": method.map(|record| &record.method),
+    }))
+}
+
+/// The ceilings, and the rates over N, p and q with the model's.
+fn shown_model(records: &[Record]) -> Result<Value> {
+    let mut plots = figures::ceilings_plots(records);
+    for name in MODELLED {
+        // Of p the number of bodies in the middle, of q the rates and not the gains.
+        let own = named(name)?.plots(records);
+        plots.extend(own.into_iter().nth(usize::from(name == "p")));
+    }
+    let head = ["curve", "N", "kernel", "measured, 10⁹/s", "model, 10⁹/s", "limit by the model"];
+    let mut rows = vec![head.map(str::to_owned)];
+    let is_one = |record: &&Record| {
+        MODELLED.contains(&record.figure.as_str())
+            && record.predicted_per_sec.is_some()
+            && record.per_sec().is_some()
     };
-    sweep_kernels(gpu, &Run::begin(None), &figure, &plan, &mut taken).await?;
-    Ok(Shown { figure: &figure, records: &records }.json().to_string())
+    let own: Vec<&Record> = records.iter().filter(is_one).collect();
+    rows.extend(own.iter().map(|record| {
+        let rate = |rate: Option<f64>| rate.map_or(String::new(), |rate| number(rate / 1e9));
+        [
+            record.series.clone(),
+            short(record.sinks as f64),
+            record.kernel_in_words(),
+            rate(record.per_sec()),
+            rate(record.predicted_per_sec),
+            record.limit.clone().unwrap_or_default(),
+        ]
+    }));
+    let method = own.first().map(|record| &record.method);
+    let sentences = figures::conclusions_on_model(&own);
+    Ok(json!({
+        "plots": svgs(&plots), "rows": rows, "sentences": sentences, "left": 0, "why": null, "method": method,
+    }))
+}
+
+fn svgs(plots: &[Plot]) -> Vec<String> {
+    plots.iter().map(Plot::svg).collect()
 }
 
 /// A figure of recorded measurements, which are JSON lines, with the device that was measured.
@@ -78,11 +171,13 @@ pub async fn measure(gpu: &Arc<Gpu>, name: &str, partly: &mut dyn FnMut(String))
 ///
 /// An unknown figure; lines that are no records.
 pub fn recorded(name: &str, lines: &str) -> Result<String> {
-    let figure = named(name)?;
     let records = parse_json_lines("lesson-records.json", lines)?;
-    let own = |record: &&Record| record.figure == name && record.kind == Kind::Forces;
-    let device = records.iter().filter(own).find(|record| !record.device.is_cpu());
-    let mut shown = Shown { figure: &figure, records: &records }.json();
+    let is_own = |record: &&Record| match name {
+        MODEL => record.kind == Kind::Ceiling,
+        _ => record.figure == name && record.kind == Kind::Forces,
+    };
+    let device = records.iter().filter(is_own).find(|record| !record.device.is_cpu());
+    let mut shown = shown(name, &records)?;
     if device.is_none() {
         shown["plots"] = json!([]);
     }
@@ -143,6 +238,30 @@ mod tests {
         let none: Value = serde_json::from_str(&recorded("ladder", &lines).unwrap()).unwrap();
         assert_eq!(none["plots"].as_array().unwrap().len(), 0);
         assert!(recorded("nothing", &lines).is_err());
+    }
+
+    #[test]
+    fn model_is_beside_recorded_rates_with_what_it_leaves_out() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../benches/results/nvidia-h200.jsonl");
+        let lines = std::fs::read_to_string(path).unwrap();
+        let shown: Value = serde_json::from_str(&recorded(MODEL, &lines).unwrap()).unwrap();
+        let plots = shown["plots"].as_array().unwrap();
+        assert_eq!(plots.len(), 4, "ceilings, and rates over N, p and q");
+        let with_model =
+            plots.iter().filter(|plot| plot.as_str().unwrap().contains("by the model"));
+        assert_eq!(with_model.count(), 3);
+        assert!(plots[2].as_str().unwrap().contains("N = 4,096"));
+        let predicted = lines.lines().filter(|line| {
+            let own = MODELLED.iter().any(|name| line.contains(&format!("\"figure\":\"{name}\"")));
+            own && line.contains("\"predicted_per_sec\"")
+        });
+        assert_eq!(shown["rows"].as_array().unwrap().len(), 1 + predicted.count());
+        let sentences = shown["sentences"].to_string();
+        assert!(sentences.contains("predictions are within 25 %"), "{sentences}");
+        assert!(sentences.contains("for the limit, and"), "{sentences}");
+        let other = lines.lines().find(|line| line.contains("\"figure\":\"unroll\"")).unwrap();
+        let none: Value = serde_json::from_str(&recorded(MODEL, other).unwrap()).unwrap();
+        assert!(none["plots"].as_array().unwrap().is_empty() && none["device"].is_null());
     }
 
     #[test]

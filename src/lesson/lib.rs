@@ -11,4 +11,4 @@ mod figures;
 mod page;
 
 pub use editor::{diagnose, judge};
-pub use figures::{Shape, Shown, measure, recorded, slow_motion};
+pub use figures::{Measured, Shape, recorded, slow_motion};

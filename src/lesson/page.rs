@@ -1,24 +1,24 @@
 //! What the worker calls.
 
 use std::cell::RefCell;
-use std::sync::Arc;
+use std::rc::Rc;
 
 use gravitile::error::Error;
 use gravitile::gpu::{AdapterRequest, DeviceClass, Gpu};
 use serde_json::json;
 use wasm_bindgen::prelude::*;
 
-use super::figures::{self, Shape};
+use super::figures::{self, Measured, Shape};
 
 thread_local! {
-    static DEVICE: RefCell<Option<Arc<Gpu>>> = const { RefCell::new(None) };
+    static DEVICE: RefCell<Option<Rc<Measured>>> = const { RefCell::new(None) };
 }
 
 fn problem(error: Error) -> JsValue {
     js_sys::Error::new(&error.to_string()).into()
 }
 
-fn device() -> Result<Arc<Gpu>, JsValue> {
+fn device() -> Result<Rc<Measured>, JsValue> {
     let device = DEVICE.with_borrow(Clone::clone);
     device.ok_or_else(|| js_sys::Error::new("no device is open").into())
 }
@@ -36,18 +36,18 @@ pub async fn open(adapter: String) -> Result<String, JsValue> {
     let gpu = Gpu::open(&AdapterRequest::default()).await.map_err(problem)?;
     let software = gpu.adapter.class == DeviceClass::Software;
     let answer = json!({ "device": gpu.adapter.name, "software": software });
-    DEVICE.set(Some(gpu));
+    DEVICE.set(Some(Rc::new(Measured::new(gpu))));
     Ok(answer.to_string())
 }
 
 /// Measures a figure; `update` receives what is known so far.
 #[wasm_bindgen]
 pub async fn measure(figure: String, update: js_sys::Function) -> Result<String, JsValue> {
-    let gpu = device()?;
+    let device = device()?;
     let mut partly = |shown: String| {
         let _ = update.call1(&JsValue::NULL, &shown.into());
     };
-    figures::measure(&gpu, &figure, &mut partly).await.map_err(problem)
+    device.measure(&figure, &mut partly).await.map_err(problem)
 }
 
 /// A figure of recorded measurements.
@@ -81,5 +81,5 @@ pub fn diagnose(text: &str) -> String {
 /// Checks a kernel and measures its rate.
 #[wasm_bindgen]
 pub async fn judge(text: String) -> Result<String, JsValue> {
-    super::judge(&device()?, &text).await.map_err(problem)
+    super::judge(device()?.gpu(), &text).await.map_err(problem)
 }

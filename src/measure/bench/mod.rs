@@ -38,7 +38,7 @@ pub use figures::Plan;
 pub use ladder::{RUNGS, Rung};
 pub use points::{Candidate, Derivatives, EngineTier, Point};
 pub use sizes::Sizes;
-pub use sweep::sweep_kernels;
+pub use sweep::{sweep_ceilings, sweep_kernels};
 
 #[cfg(not(target_arch = "wasm32"))]
 pub mod report;

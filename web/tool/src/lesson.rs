@@ -19,7 +19,7 @@ const LIVE: [(&str, &str); 3] =
     [("figures/h200/unroll", "unroll"), ("figures/h200/p", "p"), ("figures/h200/q", "q")];
 
 /// Figures of the records that the page draws itself.
-const RECORDED: [&str; 4] = ["n", "unroll", "p", "q"];
+const RECORDED: [&str; 5] = ["n", "unroll", "p", "q", "ceilings"];
 
 /// The kernels of the editor, in `docs/lesson/`.
 const KERNELS: [&str; 5] = ["plain", "mend-barrier", "mend-tail", "mend-banks", "mend-order"];

@@ -181,7 +181,7 @@ fn endless_huge_and_wild_kernels_are_survived() {
 #[ignore = "script/test --long"]
 fn every_live_figure_is_measured_and_slow_motion_follows_its_sliders() {
     let Some(mut browser) = open_lesson(Graphics::WebGpu) else { return };
-    for name in ["n", "unroll", "p", "q", "shapes"] {
+    for name in ["n", "unroll", "p", "q", "shapes", "model"] {
         browser.evaluate(&format!("document.getElementById('live-{name}').scrollIntoView()"));
         browser.wait_until(&format!(
             "document.getElementById('live-{name}').dataset.state === 'done'"

@@ -3,7 +3,7 @@
 use super::Figure;
 use super::curves::of;
 use crate::measure::plot::{number, short};
-use crate::measure::{Ceiling, Kind, Record, grouped};
+use crate::measure::{Ceiling, Kind, Limit, Record, grouped};
 
 /// Curves whose values differ by less than this fraction count as equal.
 const SAME: f64 = 0.03;
@@ -133,26 +133,37 @@ fn at_size(n: f64, rows: &[&Record]) -> Option<String> {
     ))
 }
 
-/// How far the model's predictions are from the measurements.
-fn model(rows: &[&Record]) -> Option<String> {
+/// How far the model's predictions are from the measurements, and what the largest difference is due to.
+pub fn model(rows: &[&Record]) -> Vec<String> {
     let known = rows.iter().filter_map(|row| {
         let predicted = row.predicted_per_sec.filter(|rate| *rate > 0.0)? / 1e9;
         let ratio = predicted / rate(row);
         Some((*row, predicted, ratio.max(1.0 / ratio)))
     });
     let known: Vec<_> = known.collect();
-    let (row, predicted, factor) = *known.iter().max_by(|a, b| a.2.total_cmp(&b.2))?;
+    let Some((row, predicted, factor)) = known.iter().max_by(|a, b| a.2.total_cmp(&b.2)) else {
+        return Vec::new();
+    };
     let ratio = |(row, predicted, _): &(&Record, f64, f64)| predicted / rate(row);
     let near = known.iter().filter(|known| (ratio(known) - 1.0).abs() <= NEAR).count();
-    Some(format!(
+    let mut sentences = vec![format!(
         "The model: {near} of {} predictions are within {:.0} % of what was measured; the farthest is off by a factor of {factor:.2} ({}, N = {}: {} predicted, {} measured)",
         known.len(),
         100.0 * NEAR,
         row.kernel_in_words(),
         short(row.sinks as f64),
-        number(predicted),
+        number(*predicted),
         number(rate(row))
-    ))
+    )];
+    let limit = row.limit.as_deref().and_then(Limit::named);
+    sentences.extend(limit.filter(|_| *factor > 1.0 + NEAR).map(|limit| {
+        let (than, why) = match *predicted > rate(row) {
+            true => ("less was measured", limit.left_out()),
+            false => ("more was measured", limit.overestimates()),
+        };
+        format!("There the model takes {} for the limit, and {than}: {why}", limit.name())
+    }));
+    sentences
 }
 
 #[cfg(test)]
@@ -214,6 +225,12 @@ mod tests {
             sentences[3].contains("1 of 6 predictions") && sentences[3].contains("factor of 4.00"),
             "{}",
             sentences[3]
+        );
+        // 5 measured where arithmetic would allow 20.
+        assert!(
+            sentences[4].contains("arithmetic for the limit, and less was measured: it counts"),
+            "{}",
+            sentences[4]
         );
         let turned = [
             curve("a", [5.0, 9.0, 40.0]),
