@@ -190,33 +190,46 @@ function records() {
   return recordsText;
 }
 
+// ---- Sliders. ----
+
+// A slider for each [name, about, least, most, value, text of a value]; `changed` is called after each move.
+export function sliders(list, changed) {
+  const values = {};
+  const inputs = {};
+  const labels = list.map(([name, about, least, most, value, text = String]) => {
+    const shown = make("span", {}, "");
+    const input = make("input", { type: "range", min: least, max: most, value });
+    const set = () => {
+      values[name] = Number(input.value);
+      shown.textContent = input.ariaValueText = text(values[name]);
+    };
+    input.oninput = () => { set(); changed(name); };
+    inputs[name] = { input, put: (value) => { input.value = value; set(); } };
+    set();
+    return make("label", {}, make("span", {}, `${about}: `, shown), input);
+  });
+  return { values, inputs, element: make("div", { className: "sliders" }, ...labels) };
+}
+const power = (k) => String(2 ** k);
+export const status = () => make("p", { className: "note", role: "status" });
+
 // ---- The slow motion. ----
 
 function slowMotion() {
-  const sliders = [["p", 2, 8, 6], ["q", 0, 4, 0], ["r", 0, 3, 0], ["u", 0, 3, 2], ["s", 0, 3, 0]];
-  const ABOUT = { p: "threads along the sinks", q: "threads per sink", r: "sinks per thread", u: "interactions unrolled", s: "slices of the sources" };
-  const values = {};
-  const inputs = sliders.map(([name, least, most, value]) => {
-    const shown = make("span", {}, String(2 ** value));
-    values[name] = 2 ** value;
-    const input = make("input", { type: "range", min: least, max: most, value, ariaValueText: String(2 ** value) });
-    input.oninput = () => {
-      values[name] = 2 ** Number(input.value);
-      shown.textContent = input.ariaValueText = String(values[name]);
-      paint();
-    };
-    return make("label", {}, make("span", {}, `${name}: ${ABOUT[name]} = `, shown), input);
-  });
+  const ABOUT = { p: "p, threads along the sinks", q: "q, threads per sink", r: "r, sinks per thread", u: "u, interactions unrolled", s: "s, slices of the sources" };
+  const shape = sliders([["p", 2, 8, 6], ["q", 0, 4, 0], ["r", 0, 3, 0], ["u", 0, 3, 2], ["s", 0, 3, 0]]
+    .map(([name, ...range]) => [name, ABOUT[name], ...range, power]), () => paint());
   const untiled = make("input", { type: "checkbox" });
   untiled.onchange = () => paint();
-  const pictures = make("div", { className: "pictures", tabIndex: 0, role: "group", ariaLabel: "Slow motion of the kernel" });
+  const pictures = make("div", { className: "pictures fits", tabIndex: 0, role: "group", ariaLabel: "Slow motion of the kernel" });
+  const state = make("p", { className: "state" });
   const words = make("p", { className: "note" });
   const hold = make("button", { type: "button" });
   const steps = [["Load", 0.4], ["Barrier", 0.85], ["Compute", 1.6], ["Barrier 2", 2.3]].map(([name, secs]) =>
     make("button", { type: "button", onclick: () => { held(true); time = secs; paint(); } }, name));
   const element = make("section", { className: "live", id: "live-slow-motion", ariaLabel: "Slow motion" },
-    make("h4", {}, "A kernel in slow motion"), make("div", { className: "sliders" }, ...inputs),
-    make("label", {}, untiled, " without tiles"), make("div", { className: "row" }, hold, ...steps), pictures, words);
+    make("h4", {}, "A kernel in slow motion"), shape.element,
+    make("label", {}, untiled, " without tiles"), make("div", { className: "row" }, hold, ...steps), state, pictures, words);
   let [time, moving, visible, drawing, last] = [0, false, false, false, 0];
   function held(is) {
     moving = !is;
@@ -226,10 +239,11 @@ function slowMotion() {
   async function paint() {
     if (drawing) return;
     drawing = true;
-    const { p, q, r, u, s } = values;
+    const numbers = ["p", "q", "r", "u", "s"].map((name) => 2 ** shape.values[name]);
     try {
-      const answer = await call("slow_motion", [p, q, r, u, s, untiled.checked, 4096, time]);
+      const answer = await call("slow_motion", [...numbers, untiled.checked, 4096, time, pictures.clientWidth]);
       pictures.innerHTML = answer.svg;
+      state.textContent = answer.state;
       words.textContent = answer.words;
     } catch (problem) {
       words.textContent = `This shape is not possible: ${problem.message}.`;
@@ -255,6 +269,62 @@ function slowMotion() {
     visible = entry.isIntersecting;
     if (visible) { paint(); requestAnimationFrame(frame); }
   }).observe(element);
+  return element;
+}
+
+// ---- The occupancy calculator. ----
+
+function occupancy() {
+  const choice = make("select", { id: "occupancy-processor" });
+  const size = make("select", { id: "occupancy-subgroup" });
+  const kernel = sliders([
+    ["p", "p, threads along the sinks", 3, 10, 8, power], ["q", "q, threads per sink", 0, 5, 0, power],
+    ["r", "r, sinks per thread", 0, 3, 0, power], ["registers", "registers of a thread", 4, 255, 16],
+    ["memory", "bytes of workgroup memory", 0, 64, 4, (k) => (1024 * k).toLocaleString("en")],
+  ], changed);
+  const words = make("p", { className: "state", role: "status" });
+  const slots = make("div", { className: "slots", ariaHidden: "true" });
+  const numbers = make("div", { className: "wide", tabIndex: 0, role: "region", ariaLabel: "What each resource has room for" });
+  const source = make("p", { className: "note" });
+  const element = make("section", { className: "live", id: "live-occupancy", ariaLabel: "Occupancy calculator" },
+    make("h4", {}, "Occupancy calculator"),
+    make("div", { className: "row" }, make("label", { htmlFor: choice.id }, "GPU:"), choice, make("label", { htmlFor: size.id }, "threads of a subgroup:"), size),
+    kernel.element, words, slots, numbers, source);
+  let known;
+  function changed(name) {
+    // What a kernel of this shape takes by itself; both can be moved afterwards.
+    const { p, q, r } = kernel.values;
+    if (name === "p" || name === "q") kernel.inputs.memory.put(Math.min(64, Math.ceil((16 * 2 ** (p + q)) / 1024)));
+    if (name === "r") kernel.inputs.registers.put(known?.registers[r]?.[1] ?? 16);
+    show();
+  }
+  async function show() {
+    if (!known) return;
+    const { p, q, r, registers, memory } = kernel.values;
+    try {
+      const answer = await call("occupancy", [Number(choice.value), Number(size.value), 2 ** p, 2 ** q, 2 ** r, registers, 1024 * memory]);
+      words.textContent = answer.words;
+      slots.replaceChildren(...answer.slots.map((group) => make("i", { className: group === null ? "" : `group${group % 2}` })));
+      numbers.replaceChildren(...(answer.rows.length ? [table(answer.rows)] : []));
+    } catch (problem) {
+      words.textContent = `Not possible: ${problem.message}.`;
+    }
+  }
+  function chosen() {
+    const processor = known.processors[choice.value];
+    size.replaceChildren(...processor.subgroups.map((count) => make("option", {}, String(count))));
+    source.textContent = `A square is a slot for a subgroup; one shade is one workgroup. Limits by: ${processor.source}. Without a move of its own, `
+      + "workgroup memory is one tile of p x q sources of 16 bytes, and registers are what Mesa's compiler takes for r on a Radeon RX 6800.";
+    show();
+  }
+  choice.onchange = chosen;
+  size.onchange = show;
+  call("processors", []).then((answer) => {
+    known = answer;
+    choice.append(...known.processors.map(({ name }, at) => make("option", { value: at }, name)));
+    choice.value = known.processors.findIndex(({ name }) => name === "RDNA 2");
+    chosen();
+  }, (problem) => (words.textContent = `Not possible: ${problem.message}.`));
   return element;
 }
 
@@ -314,7 +384,8 @@ opened.then(
 );
 for (const place of document.querySelectorAll("[data-live]")) {
   const name = place.dataset.live;
-  place.replaceWith(name === "slow-motion" ? slowMotion() : liveFigure(name, false));
+  const own = { "slow-motion": slowMotion, occupancy }[name];
+  place.replaceWith(own ? own() : liveFigure(name, false));
 }
 for (const name of ["unroll", "p", "q"]) {
   const pictures = document.querySelectorAll(`[data-recorded="${name}"]`);

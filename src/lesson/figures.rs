@@ -9,7 +9,7 @@ use gravitile::forces::direct::gpu::KernelRequest;
 use gravitile::gpu::Gpu;
 use gravitile::measure::figures::{self, Figure};
 use gravitile::measure::plot::{Plot, number, short};
-use gravitile::measure::slow_motion::{Cut, SlowMotion, svg};
+use gravitile::measure::slow_motion::{Cut, SlowMotion, state, svg};
 use gravitile::measure::{
     Ceilings, Kind, Plan, Record, Run, Sizes, parse_json_lines, sweep_ceilings, sweep_kernels,
 };
@@ -197,12 +197,12 @@ pub struct Shape {
     pub untiled: bool,
 }
 
-/// A kernel of this shape `secs` after its beginning, for `count` bodies, as a picture and in words.
+/// A kernel of this shape `secs` after its beginning, for `count` bodies, as a picture of `width` pixels and in words.
 ///
 /// # Errors
 ///
 /// A shape that no adapter can run.
-pub fn slow_motion(shape: Shape, count: usize, secs: f64) -> Result<String> {
+pub fn slow_motion(shape: Shape, count: usize, secs: f64, width: f64) -> Result<String> {
     let [p, q, r, u, s] = shape.numbers;
     let config = KernelConfig { q, r, u, s, untiled: shape.untiled, ..KernelConfig::tiled(p) };
     config.validate(None)?;
@@ -212,8 +212,11 @@ pub fn slow_motion(shape: Shape, count: usize, secs: f64) -> Result<String> {
     }
     let cut = Cut::of(&config, count);
     let phase = SlowMotion::at(secs, cut.shown[2], config.untiled);
-    let picture = svg(&config, count, &phase);
-    Ok(json!({ "svg": picture, "words": cut.in_words(&config, count) + "." }).to_string())
+    Ok(json!({
+        "svg": svg(&config, count, &phase, width), "state": state(&config, &phase),
+        "words": cut.in_words(&config, count) + ".",
+    })
+    .to_string())
 }
 
 #[cfg(test)]
@@ -268,16 +271,30 @@ mod tests {
     fn slow_motion_shows_possible_shapes_and_refuses_others() {
         let shape = |numbers| Shape { numbers, untiled: false };
         let frame: Value =
-            serde_json::from_str(&slow_motion(shape([64, 1, 4, 4, 1]), 4096, 0.1).unwrap())
+            serde_json::from_str(&slow_motion(shape([64, 1, 4, 4, 1]), 4096, 0.1, 340.0).unwrap())
                 .unwrap();
-        assert!(frame["svg"].as_str().unwrap().contains("load: each of the 64 threads"));
+        assert!(frame["state"].as_str().unwrap().contains("load: each of the 64 threads"));
+        let picture = frame["svg"].as_str().unwrap();
+        assert!(picture.contains("width=\"340\"") && picture.contains("with 4 sinks each"));
+        // Nothing lies beyond its right edge: no rectangle, and no text by its usual width.
+        let attribute = |part: &str, name: &str| -> f64 {
+            part.split(name).nth(1).unwrap().split('"').nth(1).unwrap().parse().unwrap()
+        };
+        for part in picture.split("<rect class=\"c").skip(1) {
+            assert!(attribute(part, " x=") + attribute(part, " width=") <= 340.0, "{part}");
+        }
+        for part in picture.split("<text x=").skip(1).filter(|part| part.contains("middle")) {
+            let x: f64 = part.split('"').nth(1).unwrap().parse().unwrap();
+            let words = part.split('>').nth(1).unwrap().split('<').next().unwrap();
+            assert!(x + words.chars().count() as f64 * 6.7 / 2.0 <= 340.0, "{words}");
+        }
         assert!(
             frame["words"].as_str().unwrap().contains("16 rows of workgroups"),
             "{}",
             frame["words"]
         );
         for wrong in [[0, 1, 1, 1, 1], [64, 64, 1, 1, 1], [64, 1, 0, 1, 1]] {
-            assert!(slow_motion(shape(wrong), 4096, 0.0).is_err(), "{wrong:?}");
+            assert!(slow_motion(shape(wrong), 4096, 0.0, 760.0).is_err(), "{wrong:?}");
         }
     }
 }

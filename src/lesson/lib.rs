@@ -7,8 +7,10 @@
 
 mod editor;
 mod figures;
+mod occupancy;
 #[cfg(target_arch = "wasm32")]
 mod page;
 
 pub use editor::{diagnose, judge};
 pub use figures::{Measured, Shape, recorded, slow_motion};
+pub use occupancy::{Kernel, occupancy, processors};

@@ -8,6 +8,7 @@ use gravitile::gpu::{AdapterRequest, DeviceClass, Gpu};
 use serde_json::json;
 use wasm_bindgen::prelude::*;
 
+use super::Kernel;
 use super::figures::{self, Measured, Shape};
 
 thread_local! {
@@ -68,8 +69,31 @@ pub fn slow_motion(
     untiled: bool,
     count: usize,
     secs: f64,
+    width: f64,
 ) -> Result<String, JsValue> {
-    figures::slow_motion(Shape { numbers: [p, q, r, u, s], untiled }, count, secs).map_err(problem)
+    let shape = Shape { numbers: [p, q, r, u, s], untiled };
+    figures::slow_motion(shape, count, secs, width).map_err(problem)
+}
+
+/// The processors of the occupancy calculator.
+#[wasm_bindgen]
+pub fn processors() -> String {
+    super::processors()
+}
+
+/// What fits on a multiprocessor.
+#[wasm_bindgen]
+pub fn occupancy(
+    processor: usize,
+    subgroup: u32,
+    p: u32,
+    q: u32,
+    r: u32,
+    registers: u32,
+    memory: u32,
+) -> Result<String, JsValue> {
+    let kernel = Kernel { shape: [p, q, r], registers, memory };
+    super::occupancy(processor, subgroup, kernel).map_err(problem)
 }
 
 /// The errors of a kernel's text.
