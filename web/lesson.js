@@ -98,6 +98,8 @@ const TITLES = {
   q: "Several threads per body (figure 31-8)",
   shapes: "All shapes of p x q",
   model: "The model (dashed) beside what is measured",
+  "tree-error": "Error against alpha",
+  "tree-time": "Time against N, beside all pairs",
 };
 
 function showPlots(place, plots) {
@@ -111,6 +113,9 @@ function table(rows) {
     make("thead", {}, make("tr", {}, ...head.map((cell) => make("th", { scope: "col" }, cell)))),
     make("tbody", {}, ...body.map((row) => make("tr", {}, ...row.map((cell) => make("td", {}, cell))))));
 }
+
+// Figures that the processor computes: without a device, too.
+const ON_PROCESSOR = new Set(["tree-error", "tree-time"]);
 
 function liveFigure(name, hasPicture) {
   const state = make("span", {}, "");
@@ -140,25 +145,30 @@ function liveFigure(name, hasPicture) {
       if (!answer.plots.length) return void (status.textContent += " There is no recorded measurement of this figure.");
       show(answer);
       state.textContent = `recorded: ${answer.device}`;
+      if (name === "ladder" || name === "shapes") status.textContent += " Recorded are those kernels that other figures of this GPU have.";
     } catch (problem) {
       status.textContent += ` (${problem.message})`;
     }
   }
   async function measure() {
     button.disabled = true;
-    let device;
-    try {
-      device = await opened;
-    } catch (problem) {
-      return recorded(`Not measured: ${problem.message}.`);
+    const isOnProcessor = ON_PROCESSOR.has(name);
+    if (isOnProcessor) {
+      state.textContent = "on this device's processor";
+    } else {
+      try {
+        state.textContent = `on this device: ${(await opened).device}`;
+      } catch (problem) {
+        return recorded(`Not measured: ${problem.message}.`);
+      }
     }
-    state.textContent = `on this device: ${device.device}`;
     status.textContent = "Measuring …";
     bar.hidden = false;
     bar.value = 0;
     const begun = performance.now();
     try {
-      const answer = await onDevice("measure", [name], { partly: (part) => {
+      const [ask, what] = isOnProcessor ? [call, "tree_figure"] : [onDevice, "measure"];
+      const answer = await ask(what, [name], { partly: (part) => {
         show(part);
         performance.mark(`figure-${name}`);
         status.textContent = `Measuring: ${Math.round(100 * part.done)} %`;
@@ -270,6 +280,133 @@ function slowMotion() {
     if (visible) { paint(); requestAnimationFrame(frame); }
   }).observe(element);
   return element;
+}
+
+// ---- The tree. ----
+
+function treePicture() {
+  const cells = sliders([["depth", "depth, levels of boxes below the whole", 0, 8, 3]], paint);
+  const lists = sliders([
+    ["rank", "body, from the middle outwards", 0, 4095, 0],
+    ["alpha", "alpha, the error that is allowed", -8, -2, -5, (k) => (10 ** (k / 2)).toPrecision(2)],
+  ], paint);
+  const which = ["Boxes of the tree", "What acts on a body"].map((name, at) => {
+    const input = make("input", { type: "radio", name: "tree-view", value: at, checked: !at });
+    input.onchange = paint;
+    return [input, make("label", {}, input, ` ${name}`)];
+  });
+  const pictures = make("div", { className: "pictures fits square", id: "tree-picture" });
+  const words = make("p", { className: "state", role: "status" });
+  const element = make("section", { className: "live", id: "live-tree", ariaLabel: "The tree" },
+    make("h4", {}, "The tree of 4,096 bodies, seen from above"),
+    make("div", { className: "row", role: "radiogroup", ariaLabel: "What is shown" }, ...which.map(([, label]) => label)),
+    cells.element, lists.element, words, pictures,
+    make("p", { className: "note" }, "Click on a body to see what acts on it, or move the slider."));
+  let [drawing, again] = [false, false];
+  async function paint() {
+    const hasLists = which[1][0].checked;
+    [cells.element.hidden, lists.element.hidden] = [hasLists, !hasLists];
+    again = drawing;
+    if (drawing) return;
+    drawing = true;
+    try {
+      const width = pictures.clientWidth;
+      const answer = hasLists
+        ? await call("tree_lists", [lists.values.rank, 10 ** (lists.values.alpha / 2), width])
+        : await call("tree_cells", [cells.values.depth, width]);
+      pictures.innerHTML = answer.svg;
+      words.textContent = answer.words;
+      cells.inputs.depth.input.max = answer.deepest;
+    } catch (problem) {
+      words.textContent = `The tree could not be drawn: ${problem.message}.`;
+    }
+    drawing = false;
+    if (again) paint();
+  }
+  pictures.onclick = async (event) => {
+    const box = pictures.firstElementChild?.getBoundingClientRect();
+    if (!box?.width) return;
+    lists.inputs.rank.put(await call("tree_body_at", [box.width, event.clientX - box.left, event.clientY - box.top]));
+    which[1][0].checked = true;
+    paint();
+  };
+  const seen = new IntersectionObserver((entries) => {
+    if (!entries.some((entry) => entry.isIntersecting)) return;
+    seen.disconnect();
+    paint();
+  }, { rootMargin: "200px" });
+  seen.observe(element);
+  return element;
+}
+
+// ---- Scores. ----
+
+function scores(place) {
+  const measure = make("button", { type: "button", id: "score-measure" }, "Measure the score");
+  const bar = make("progress", { max: 1, value: 0, hidden: true, ariaLabel: "Measured so far" });
+  const line = make("p", { role: "status", className: "state", id: "score-line" });
+  const code = make("div", { className: "qr", id: "score-code" });
+  const link = make("a", { hidden: true, id: "score-link" });
+  const area = make("textarea", { id: "score-others", rows: 6, spellcheck: false });
+  area.value = kept.get("scores") ?? "";
+  const pictures = make("div", { className: "pictures", tabIndex: 0, role: "group", ariaLabel: "Scores compared" });
+  const numbers = make("div", { className: "wide", tabIndex: 0, role: "region", ariaLabel: "Table of scores" });
+  const problems = make("ul", { className: "errors" });
+  place.append(make("div", { className: "row" }, measure), bar, line, code, link,
+    make("label", { htmlFor: area.id }, "Scores to compare, one a line, up to thirty:"), area, problems, pictures, numbers);
+
+  async function compare() {
+    kept.set("scores", area.value.slice(0, 20_000));
+    let wrong;
+    try {
+      const answer = await call("compare", [area.value.slice(0, 20_000)]);
+      showPlots(pictures, answer.plots);
+      numbers.replaceChildren(...(answer.plots.length ? [table(answer.rows)] : []));
+      wrong = answer.problems;
+    } catch (problem) {
+      wrong = [problem.message];
+    }
+    problems.replaceChildren(...wrong.map((text) => make("li", { className: "bad" }, text)));
+  }
+  function add(text) {
+    if (area.value.includes(text)) return;
+    area.value = `${area.value.trimEnd()}\n${text}\n`.trimStart();
+  }
+  let timer;
+  area.oninput = () => {
+    clearTimeout(timer);
+    timer = setTimeout(compare, 300);
+  };
+  measure.onclick = async () => {
+    measure.disabled = true;
+    bar.hidden = false;
+    try {
+      const answer = await onDevice("score", [], { partly: ({ done, doing }) => {
+        bar.value = done;
+        line.textContent = `Measuring steps of ${doing} …`;
+      }, patience: 180_000 });
+      line.textContent = [answer.line, ...answer.remarks].join(". ");
+      link.href = link.textContent = `${location.href.split("#")[0]}#score=${answer.text}`;
+      link.hidden = false;
+      code.innerHTML = await call("qr", [link.href]);
+      add(answer.text);
+      await compare();
+    } catch (problem) {
+      line.textContent = `No score: ${problem.message}.`;
+    }
+    bar.hidden = true;
+    measure.disabled = false;
+  };
+  const fromAddress = () => {
+    const [, text] = location.hash.match(/^#score=([\w.~-]+)$/) ?? [];
+    if (!text) return;
+    add(text);
+    place.scrollIntoView();
+    compare();
+  };
+  fromAddress();
+  addEventListener("hashchange", fromAddress);
+  if (area.value) compare();
 }
 
 // ---- The occupancy calculator. ----
@@ -384,7 +521,7 @@ opened.then(
 );
 for (const place of document.querySelectorAll("[data-live]")) {
   const name = place.dataset.live;
-  const own = { "slow-motion": slowMotion, occupancy }[name];
+  const own = { "slow-motion": slowMotion, occupancy, tree: treePicture }[name];
   place.replaceWith(own ? own() : liveFigure(name, false));
 }
 for (const name of ["unroll", "p", "q"]) {
@@ -392,3 +529,4 @@ for (const name of ["unroll", "p", "q"]) {
   pictures[pictures.length - 1]?.after(liveFigure(name, true));
 }
 editor($("#kernel-editor"));
+scores($("#score-place"));

@@ -11,14 +11,21 @@ use gravitile::measure::figures::{self, Figure};
 use gravitile::measure::plot::{Plot, number, short};
 use gravitile::measure::slow_motion::{Cut, SlowMotion, state, svg};
 use gravitile::measure::{
-    Ceilings, Kind, Plan, Record, Run, Sizes, parse_json_lines, sweep_ceilings, sweep_kernels,
+    Ceilings, Device, Kind, Machine, Plan, RUNGS, Record, Run, Score, Sizes, parse_json_lines,
+    steps_of_score, sweep_ceilings, sweep_kernels,
 };
+use gravitile::tuned::Known;
 use serde_json::{Value, json};
+
+use super::score;
 
 /// The figure of the arithmetic model beside what was measured.
 const MODEL: &str = "model";
 /// The figures of kernels that it compares.
 const MODELLED: [&str; 3] = ["n", "p", "q"];
+
+/// The most seconds of a step of the score: a size whose steps take longer has no rate.
+const LONGEST_STEP: f64 = 2.0;
 
 /// A device, and what was measured on it so far.
 pub struct Measured {
@@ -56,6 +63,25 @@ impl Measured {
             self.sweep(name, &mut update).await?;
         }
         Ok(shown(name, &self.records.borrow())?.to_string())
+    }
+
+    /// Measures the score, in steps of at most [`LONGEST_STEP`] seconds; `partly` receives the fraction that is done, as JSON.
+    ///
+    /// # Errors
+    ///
+    /// The device failed.
+    pub async fn score(&self, partly: &mut dyn FnMut(String)) -> Result<String> {
+        let mut going = |done: f64, doing: &str| {
+            partly(json!({ "done": done, "doing": doing }).to_string());
+            true
+        };
+        let place = (Device::of(&self.gpu.adapter), Machine::read(Some(&self.gpu)));
+        let (run, known) = (Run::begin(None), Known::default());
+        let records =
+            steps_of_score(&self.gpu, &run, place, &known, LONGEST_STEP, &mut going).await?;
+        let score = Score::all(&records).pop();
+        let score = score.ok_or_else(|| Error::Outside("no step was measured".to_owned()))?;
+        Ok(score::measured(&score).to_string())
     }
 
     /// Measures the kernels of a figure; earlier records of it are dropped.
@@ -171,7 +197,12 @@ fn svgs(plots: &[Plot]) -> Vec<String> {
 ///
 /// An unknown figure; lines that are no records.
 pub fn recorded(name: &str, lines: &str) -> Result<String> {
-    let records = parse_json_lines("lesson-records.json", lines)?;
+    let mut records = parse_json_lines("lesson-records.json", lines)?;
+    let is_missing = !records.iter().any(|record| record.figure == name);
+    if let Some(series) = series_of(name).filter(|_| is_missing) {
+        let found = of_other_figures(name, series, &records);
+        records.extend(found);
+    }
     let is_own = |record: &&Record| match name {
         MODEL => record.kind == Kind::Ceiling,
         _ => record.figure == name && record.kind == Kind::Forces,
@@ -186,6 +217,47 @@ pub fn recorded(name: &str, lines: &str) -> Result<String> {
     };
     shown["device"] = device.map(words).into();
     Ok(shown.to_string())
+}
+
+/// The bodies of the recorded map of p x q.
+const MAPPED: u64 = 4096;
+
+/// The series of a figure that a record of another figure belongs to, by its kernel.
+type SeriesOf = fn(&Record) -> Option<String>;
+
+fn series_of(figure: &str) -> Option<SeriesOf> {
+    match figure {
+        "ladder" => Some(|record| {
+            let rung = RUNGS.iter().find(|rung| record.kernel == Some(rung.config()))?;
+            Some(rung.name.to_owned())
+        }),
+        "shapes" => Some(|record| {
+            let kernel = record.kernel.filter(|_| record.sinks == MAPPED)?;
+            let plain = KernelConfig { q: kernel.q, u: 4, ..KernelConfig::tiled(kernel.p) };
+            let is_shape = kernel == plain && kernel.threads() <= 256;
+            is_shape.then(|| format!("p = {}, q = {}", kernel.p, kernel.q))
+        }),
+        _ => None,
+    }
+}
+
+/// Records of a figure that was not recorded itself, from those of others with the same kernels and numbers of bodies.
+fn of_other_figures(figure: &str, series: SeriesOf, records: &[Record]) -> Vec<Record> {
+    let mut found: Vec<Record> = Vec::new();
+    let timed = records.iter().filter(|record| {
+        record.kind == Kind::Forces && record.sinks == record.sources && !record.device.is_cpu()
+    });
+    for record in timed {
+        let Some(series) = series(record) else { continue };
+        let is_known = |known: &Record| known.series == series && known.sinks == record.sinks;
+        if !found.iter().any(is_known) {
+            let (figure, x) = (figure.to_owned(), record.sinks as f64);
+            found.push(Record { figure, series, x, predicted_per_sec: None, ..record.clone() });
+        }
+    }
+    // Curves in the order of the ladder.
+    found.sort_by_key(|record| RUNGS.iter().position(|rung| rung.name == record.series));
+    found
 }
 
 /// The shape of a kernel in slow motion.
@@ -238,9 +310,29 @@ mod tests {
         let rows = shown["rows"].as_array().unwrap().len() as u64 - 1;
         let all = rows + shown["left"].as_u64().unwrap();
         assert!(rows > 30 && all == lines.matches("\"figure\":\"n\"").count() as u64, "{shown}");
-        let none: Value = serde_json::from_str(&recorded("ladder", &lines).unwrap()).unwrap();
-        assert_eq!(none["plots"].as_array().unwrap().len(), 0);
         assert!(recorded("nothing", &lines).is_err());
+    }
+
+    #[test]
+    fn ladder_and_shapes_are_those_of_other_recorded_figures() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../benches/results/nvidia-h200.jsonl");
+        let lines = std::fs::read_to_string(path).unwrap();
+        let shown =
+            |name| -> Value { serde_json::from_str(&recorded(name, &lines).unwrap()).unwrap() };
+        let [ladder, shapes] = ["ladder", "shapes"].map(shown);
+        for known in [&ladder, &shapes] {
+            assert!(known["device"].as_str().unwrap().contains("H200"), "{known}");
+            assert_eq!(known["plots"].as_array().unwrap().len(), 1);
+        }
+        // docs/tiling.md: 638, 1,763 and 802 x 10^9 with 65,536 bodies.
+        for (series, rate) in [("naive", "638"), ("tiled", "1,763"), ("register-blocked", "802")] {
+            let rows = ladder["rows"].as_array().unwrap();
+            let is_it = |row: &&Value| row[0] == series && row[1] == "65,536";
+            let row = rows.iter().find(is_it).unwrap();
+            assert_eq!(row[3], rate, "{series}");
+        }
+        // The row of q = 1 from p = 16 on, and p x q = 256.
+        assert_eq!(shapes["rows"].as_array().unwrap().len(), 1 + 5 + 4);
     }
 
     #[test]

@@ -48,7 +48,7 @@ fn open(graphics: Graphics) -> Option<Browser> {
 fn open_lesson(graphics: Graphics) -> Option<Browser> {
     let mut browser = open(graphics)?;
     browser.navigate(&lesson_url());
-    browser.wait_until("document.querySelectorAll('.live').length > 5");
+    browser.wait_until("document.getElementById('kernel-check') !== null");
     Some(browser)
 }
 
@@ -151,7 +151,7 @@ fn no_unmended_kernel_passes_and_every_mended_one_does() {
     browser.screenshot(&output_path("lesson-editor.png"));
     // Kept in the browser.
     browser.reload();
-    browser.wait_until("document.querySelectorAll('.live').length > 5");
+    browser.wait_until("document.getElementById('kernel-check') !== null");
     choose(&mut browser, "mend-banks");
     let text = browser.evaluate("document.getElementById('kernel-text').value");
     assert!(text.as_str().is_some_and(|text| text.contains("tile[k]")), "{text}");
@@ -206,6 +206,138 @@ fn every_live_figure_is_measured_and_slow_motion_follows_its_sliders() {
     browser.screenshot(&output_path("lesson-slow-motion.png"));
 }
 
+/// Moves a slider.
+fn slide(browser: &mut Browser, of: &str, number: usize, value: &str) {
+    browser.evaluate(&format!(
+        "(() => {{ const input = document.querySelectorAll('#{of} input[type=range]')[{number}]; input.value = {value}; \
+         input.dispatchEvent(new Event('input')); }})()"
+    ));
+}
+
+#[test]
+#[ignore = "script/test --long"]
+fn occupancy_changes_with_registers_and_gpu() {
+    let Some(mut browser) = open_lesson(Graphics::NoWebGpu) else { return };
+    browser.evaluate("document.getElementById('live-occupancy').scrollIntoView()");
+    let has = |words: &str| {
+        format!("document.getElementById('live-occupancy').textContent.includes({words:?})")
+    };
+    browser.wait_until(&has("64 of its 64 slots"));
+    slide(&mut browser, "live-occupancy", 3, "128");
+    browser.wait_until(&has("Registers are the limit"));
+    // A tile of 8 x 256 sources is 32 KiB.
+    slide(&mut browser, "live-occupancy", 1, "3");
+    browser.wait_until(&has("32,768"));
+    browser.evaluate(
+        "(() => { const choice = document.getElementById('occupancy-processor'); \
+         choice.value = [...choice.options].findIndex((option) => option.text.includes('8800')); \
+         choice.dispatchEvent(new Event('change')); })()",
+    );
+    browser.wait_until(&has("at most 512 threads"));
+    slide(&mut browser, "live-occupancy", 1, "0");
+    slide(&mut browser, "live-occupancy", 3, "10");
+    browser.wait_until(&has("3 workgroups of 256 threads at once on a multiprocessor"));
+    browser.screenshot(&output_path("lesson-occupancy.png"));
+}
+
+#[test]
+#[ignore = "script/test --long"]
+fn tree_shows_levels_and_what_acts_on_a_clicked_body() {
+    let Some(mut browser) = open_lesson(Graphics::NoWebGpu) else { return };
+    browser.evaluate("document.getElementById('live-tree').scrollIntoView()");
+    let boxes = "document.querySelectorAll('#tree-picture polyline.c3').length";
+    browser.wait_until(&format!("{boxes} > 50"));
+    slide(&mut browser, "live-tree", 0, "1");
+    browser.wait_until(&format!("{boxes} === 9"));
+    slide(&mut browser, "live-tree", 0, "4");
+    browser.wait_until(&format!("{boxes} > 100"));
+    browser.screenshot(&output_path("lesson-tree.png"));
+    browser.evaluate(
+        "(() => { const box = document.querySelector('#tree-picture svg').getBoundingClientRect(); \
+         document.getElementById('tree-picture').dispatchEvent(new MouseEvent('click', \
+         { clientX: box.left + 0.6 * box.width, clientY: box.top + 0.45 * box.height })); })()",
+    );
+    browser.wait_until(
+        "document.getElementById('live-tree').textContent.includes('interactions for each body')",
+    );
+    browser.screenshot(&output_path("lesson-tree-lists.png"));
+    for name in ["tree-error", "tree-time"] {
+        browser.evaluate(&format!("document.getElementById('live-{name}').scrollIntoView()"));
+        browser.wait_until(&format!(
+            "document.getElementById('live-{name}').dataset.state === 'done'"
+        ));
+        let points = browser
+            .evaluate(&format!("document.querySelectorAll('#live-{name} svg circle').length"));
+        assert!(points.as_u64().is_some_and(|points| points > 10), "{name}: {points}");
+        browser.screenshot(&output_path(&format!("lesson-{name}.png")));
+    }
+}
+
+#[test]
+#[ignore = "script/test --long"]
+fn score_has_a_code_and_is_compared_with_pasted_ones() {
+    let Some(mut browser) = open_lesson(Graphics::WebGpu) else { return };
+    browser.evaluate("location.hash = '#score=GeForce_8800~1~9.5~10~2007-08-01'");
+    browser.wait_until("document.querySelectorAll('#score-place tbody tr').length === 1");
+    browser.evaluate("document.getElementById('score-measure').click()");
+    browser.wait_until("document.querySelector('#score-code svg') !== null");
+    browser.wait_until("document.querySelectorAll('#score-place tbody tr').length === 2");
+    let link = browser.evaluate("document.getElementById('score-link').href");
+    assert!(link.as_str().is_some_and(|link| link.contains("/lesson.html#score=")), "{link}");
+    // A class of forty: thirty are compared.
+    browser.evaluate(
+        "(() => { const area = document.getElementById('score-others'); \
+         area.value += Array.from({ length: 40 }, (_, k) => `GPU-${k}~${k + 1}~${9 * k + 9}~${20 * k + 20}~`).join('\\n') + '\\n<b>'; \
+         area.dispatchEvent(new Event('input')); })()",
+    );
+    browser.wait_until("document.querySelectorAll('#score-place tbody tr').length === 30");
+    browser.evaluate("document.getElementById('scores').scrollIntoView()");
+    browser.screenshot(&output_path("lesson-score.png"));
+    browser.evaluate("document.querySelector('#score-place .pictures').scrollIntoView()");
+    browser.screenshot(&output_path("lesson-score-compared.png"));
+    assert_eq!(browser.evaluate(FAULTS), "");
+}
+
+#[test]
+#[ignore = "script/test --long"]
+fn teachers_page_is_plain_and_fits_a_phone() {
+    let Some(mut browser) = open(Graphics::NoWebGpu) else { return };
+    browser.navigate(&lesson_url().replace("lesson.html", "teacher.html"));
+    browser.wait_until("document.querySelector('table') !== null");
+    assert_eq!(browser.evaluate(FAULTS), "");
+    browser.screenshot(&output_path("lesson-teacher.png"));
+    browser.resize([390, 780], 1.0, true);
+    let wider = browser.evaluate("document.documentElement.scrollWidth - innerWidth");
+    assert!(wider.as_i64().is_some_and(|wider| wider <= 0), "{wider} pixels too wide");
+}
+
+/// Prints the page's longest task and the time from an edit to the first result with 4,096 bodies; asserts no times.
+#[test]
+#[ignore = "script/test --long"]
+fn times_of_the_page_are_printed() {
+    let Some(mut browser) = open_lesson(Graphics::WebGpu) else { return };
+    browser.evaluate(
+        "window.tasks = []; new PerformanceObserver((list) => tasks.push(...list.getEntries().map((task) => Math.round(task.duration)))) \
+         .observe({ type: 'longtask', buffered: true })",
+    );
+    browser.wait_until("document.getElementById('device').textContent.startsWith('This device')");
+    browser.evaluate("document.getElementById('kernel-editor').scrollIntoView()");
+    verdict(&mut browser);
+    let first = "(() => { const mark = (name) => performance.getEntriesByName(name).at(-1)?.startTime; \
+                 return mark('kernel-first-result') > mark('kernel-edit') && Math.round(mark('kernel-first-result') - mark('kernel-edit')); })()";
+    edit(
+        &mut browser,
+        "area.value.replace('inverse * inverse * inverse', 'inverse * (inverse * inverse)')",
+    );
+    let millis = browser.wait_until(first);
+    for name in ["slow-motion", "occupancy", "tree", "ladder"] {
+        browser.evaluate(&format!("document.getElementById('live-{name}').scrollIntoView()"));
+    }
+    browser.wait_until("document.getElementById('live-ladder').dataset.state === 'done'");
+    let tasks = browser.evaluate("JSON.stringify(window.tasks)");
+    println!("tasks above 50 ms, in ms: {tasks}; from an edit to the first result: {millis} ms");
+}
+
 #[test]
 #[ignore = "script/test --long"]
 fn without_webgpu_figures_are_recorded_ones_and_questions_keep_progress() {
@@ -219,6 +351,16 @@ fn without_webgpu_figures_are_recorded_ones_and_questions_keep_progress() {
         "document.querySelector('#live-n svg') && document.getElementById('live-n').textContent",
     );
     assert!(state.as_str().is_some_and(|text| text.contains("recorded: NVIDIA H200")), "{state}");
+    for (name, what) in
+        [("ladder", "register-blocked"), ("shapes", "p x q"), ("model", "by the model")]
+    {
+        browser.evaluate(&format!("document.getElementById('live-{name}').scrollIntoView()"));
+        browser.wait_until(&format!(
+            "document.querySelector('#live-{name} .pictures').textContent.includes({what:?}) && \
+             document.getElementById('live-{name}').textContent.includes('recorded: NVIDIA H200')"
+        ));
+        browser.screenshot(&output_path(&format!("lesson-recorded-{name}.png")));
+    }
     browser.evaluate(
         "(() => { const form = document.querySelector('.question'); form.querySelector('[data-right]').checked = true; form.requestSubmit(); })()",
     );
@@ -240,6 +382,11 @@ fn phone_and_large_text_lose_nothing() {
         assert!(wider.as_i64().is_some_and(|wider| wider <= 0), "{name}: {wider} pixels too wide");
         browser.evaluate("document.getElementById('live-slow-motion').scrollIntoView()");
         browser.wait_until("document.querySelector('#live-slow-motion svg') !== null");
+        let hidden = browser.evaluate(
+            "(() => { const place = document.querySelector('#live-slow-motion .pictures'); return place.scrollWidth - place.clientWidth; })()",
+        );
+        assert_eq!(hidden, 0, "{name}: the slow motion scrolls sideways");
+        browser.evaluate("document.querySelector('#live-slow-motion .pictures').scrollIntoView()");
         browser.screenshot(&output_path(&format!("lesson-{name}.png")));
     }
     browser.evaluate("document.documentElement.style.fontSize = '200%'");
