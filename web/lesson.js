@@ -145,7 +145,7 @@ function liveFigure(name, hasPicture) {
       if (!answer.plots.length) return void (status.textContent += " There is no recorded measurement of this figure.");
       show(answer);
       state.textContent = `recorded: ${answer.device}`;
-      if (name === "ladder" || name === "shapes") status.textContent += " Recorded are those kernels that other figures of this GPU have.";
+      if (name === "ladder" || name === "shapes") status.textContent += " It shows the kernels that were recorded for other figures of this GPU.";
     } catch (problem) {
       status.textContent += ` (${problem.message})`;
     }
@@ -385,7 +385,7 @@ function scores(place) {
         bar.value = done;
         line.textContent = `Measuring steps of ${doing} …`;
       }, patience: 180_000 });
-      line.textContent = [answer.line, ...answer.remarks].join(". ");
+      line.textContent = [answer.words, ...answer.remarks.map((remark) => `Remark: ${remark}.`)].join(" ");
       link.href = link.textContent = `${location.href.split("#")[0]}#score=${answer.text}`;
       link.hidden = false;
       code.innerHTML = await call("qr", [link.href]);

@@ -30,6 +30,19 @@ impl Pasted {
         self.rates.iter().try_fold(1.0, |product, rate| Some(product * (*rate)?)).map(f64::cbrt)
     }
 
+    fn in_words(&self) -> String {
+        let cell = |rate: Option<f64>| rate.map_or("–".to_owned(), number);
+        let [few, some, many] = self.rates.map(cell);
+        let value = match self.value() {
+            Some(value) => format!("Score {}", number(value)),
+            None => "No score, since a size is missing".to_owned(),
+        };
+        format!(
+            "{value}: {few}, {some} and {many} x 10⁹ interactions/s with 1,024, 16,384 and 262,144 bodies, on {}.",
+            self.device
+        )
+    }
+
     /// `NVIDIA_H200~310~1871~2174~2026-11-22`: characters that every program leaves in a link.
     fn text(&self) -> String {
         let plain = |c: char| if c.is_ascii_alphanumeric() || ".-".contains(c) { c } else { '_' };
@@ -96,14 +109,14 @@ fn wrong(line: &str, what: &str) -> Error {
     Error::Outside(format!("'{begin}' {what}"))
 }
 
-/// What the page shows of a measured score: its line, its text for a link, and what was remarked, as JSON.
+/// What the page shows of a measured score: in words, its text for a link, and what was remarked, as JSON.
 pub fn measured(score: &Score) -> Value {
     let pasted = Pasted {
         device: score.device.clone(),
         rates: score.rates,
         date: score.date.split(' ').next().unwrap_or_default().to_owned(),
     };
-    json!({ "line": score.line(), "text": pasted.text(), "remarks": score.remarks })
+    json!({ "words": pasted.in_words(), "text": pasted.text(), "remarks": score.remarks })
 }
 
 /// A text as a QR code, an SVG picture of black squares on white.
@@ -202,6 +215,7 @@ mod tests {
             assert_eq!(Pasted::parse(shown["text"].as_str().unwrap()).unwrap(), of_line);
             let near = (of_line.value().unwrap() / score.value().unwrap() - 1.0).abs() < 0.01;
             assert!(near && of_line.device == score.device, "{of_line:?}");
+            assert!(shown["words"].as_str().unwrap().starts_with("Score 1,0"), "{shown}");
         }
     }
 

@@ -149,7 +149,7 @@ fn in_words(walk: &GroupWalk, count: usize) -> String {
         walk.members.len(),
         walk.cells.len(),
         walk.far.len(),
-        walk.bodies.len(),
+        short(walk.bodies.len() as f64),
         short(own as f64),
         short(count as f64),
         walk.tests(),
