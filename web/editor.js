@@ -25,8 +25,8 @@ const EXERCISES = {
   plain: ["The chapter's kernel", "A kernel that is right. Make it faster: unroll the inner loop, or give each thread two sinks.", ""],
   "mend-barrier": ["Mend: barrier", "Its sums are wrong on some devices and right on others.", "Who may still read the tile when it is filled again?"],
   "mend-tail": ["Mend: tail", "Its sums are wrong whenever N is not a multiple of P.", "How many sources has the last tile? And may a thread leave before a barrier?"],
-  "mend-banks": ["Mend: banks", "Its sums are right, and it is slow on many devices.", "Which words of the tile do the threads of a subgroup read at the same time?"],
-  "mend-order": ["Mend: order", "Its sums are right, and it is slow on many devices.", "Where do neighbouring threads fetch from at the same time?"],
+  "mend-banks": ["Mend: banks", "Its sums are right, and it is slow on many devices.", "Workgroup memory is divided into banks, and a bank answers one address at a time, or one for all. Which places of the tile do neighbouring threads read at the same time?"],
+  "mend-order": ["Mend: order", "Its sums are right, and it is slow on many devices.", "Device memory is read in lines of some 128 bytes. Where do neighbouring threads fetch from at the same time?"],
 };
 const SHORTEST = 300;
 const LONGEST = 1 << 20;

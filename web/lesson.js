@@ -126,11 +126,15 @@ function liveFigure(name, hasPicture) {
   const words = make("ul", { className: "note" });
   const numbers = make("div", { className: "wide", tabIndex: 0, role: "region", ariaLabel: "Numbers" });
   const details = make("details", { hidden: true }, make("summary", {}, "The numbers"), numbers);
+  const terms = make("dl", {});
+  const about = make("details", { hidden: true }, make("summary", {}, "What each kernel adds"), terms);
   const element = make("section", { className: "live", id: `live-${name}`, ariaLabel: TITLES[name] },
-    make("h4", {}, `${TITLES[name]} `, state), pictures, bar, status, words, details, make("div", { className: "row" }, button));
+    make("h4", {}, `${TITLES[name]} `, state), pictures, bar, status, words, about, details, make("div", { className: "row" }, button));
 
-  function show({ plots, rows, done, sentences }) {
+  function show({ plots, rows, done, sentences, about: known }) {
     showPlots(pictures, plots);
+    about.hidden = !known?.length;
+    if (!terms.children.length) terms.append(...(known ?? []).flatMap(([kernel, why]) => [make("dt", {}, kernel), make("dd", {}, why)]));
     numbers.replaceChildren(table(rows));
     details.hidden = rows.length < 2;
     if (done !== undefined) bar.value = done;

@@ -147,8 +147,10 @@ fn shown(name: &str, records: &[Record]) -> Result<Value> {
     }
     let why = left.first().and_then(|record| record.remark.clone());
     let method = own.clone().find(|record| !record.method.is_empty());
+    let rungs: Vec<[&str; 2]> = RUNGS.iter().map(|rung| [rung.name, rung.why]).collect();
     Ok(json!({
-        "plots": svgs(&figure.plots(records)), "rows": rows, "sentences": figure.conclusions(records),
+        "plots": svgs(&figure.plots(records)), "rows": rows,
+        "about": if name == "ladder" { rungs } else { Vec::new() }, "sentences": figure.conclusions(records),
         "left": left.len(), "why": why, "method": method.map(|record| &record.method),
     }))
 }
@@ -331,6 +333,8 @@ mod tests {
             let row = rows.iter().find(is_it).unwrap();
             assert_eq!(row[3], rate, "{series}");
         }
+        let about = ladder["about"].as_array().unwrap();
+        assert!(about.len() == 7 && about[2][1].as_str().unwrap().contains("barrier"));
         // The row of q = 1 from p = 16 on, and p x q = 256.
         assert_eq!(shapes["rows"].as_array().unwrap().len(), 1 + 5 + 4);
     }
