@@ -224,6 +224,10 @@ fn occupancy_changes_with_registers_and_gpu() {
         format!("document.getElementById('live-occupancy').textContent.includes({words:?})")
     };
     browser.wait_until(&has("64 of its 64 slots"));
+    // By the keyboard, too.
+    browser.evaluate("document.querySelectorAll('#live-occupancy input')[3].focus()");
+    browser.press_key("ArrowRight", 39);
+    browser.wait_until(&has("registers of a thread: 17"));
     slide(&mut browser, "live-occupancy", 3, "128");
     browser.wait_until(&has("Registers are the limit"));
     // A tile of 8 x 256 sources is 32 KiB.
