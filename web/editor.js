@@ -25,8 +25,8 @@ const EXERCISES = {
   plain: ["The chapter's kernel", "A kernel that is right. Make it faster: unroll the inner loop, or give each thread two sinks.", ""],
   "mend-barrier": ["Mend: barrier", "Its sums are wrong on some devices and right on others.", "Who may still read the tile when it is filled again?"],
   "mend-tail": ["Mend: tail", "Its sums are wrong whenever N is not a multiple of P.", "How many sources has the last tile? And may a thread leave before a barrier?"],
-  "mend-banks": ["Mend: banks", "Its sums are right, and it is slow on many devices.", "Which words of the tile do the threads of a subgroup read at the same time?"],
-  "mend-order": ["Mend: order", "Its sums are right, and it is slow on many devices.", "Where do neighbouring threads fetch from at the same time?"],
+  "mend-banks": ["Mend: banks", "Its sums are right, and it is slow on many devices.", "Workgroup memory is divided into banks, and a bank answers one address at a time, or one for all. Which places of the tile do neighbouring threads read at the same time?"],
+  "mend-order": ["Mend: order", "Its sums are right, and it is slow on many devices.", "Device memory is read in lines of some 128 bytes. Where do neighbouring threads fetch from at the same time?"],
 };
 const SHORTEST = 300;
 const LONGEST = 1 << 20;
@@ -67,7 +67,7 @@ export function editor(place) {
     make("div", { className: "row" }, make("label", { htmlFor: "kernel-choice" }, "Kernel:"), choice), about, hint,
     make("div", { className: "code" }, colours, area), errors, state, make("div", { className: "row" }, check, back, share), verdict);
 
-  let [name, timer, generation] = ["plain", 0, 0];
+  let [name, timer, generation, edited, attempting] = ["plain", 0, 0, false, false];
   const paint = () => {
     // A megabyte of text stays plain.
     if (area.value.length < 60_000) colours.innerHTML = `${coloured(area.value)}\n`;
@@ -97,11 +97,27 @@ export function editor(place) {
       showErrors(found);
       state.textContent = found.length ? `${found.length === 1 ? "An error" : `${found.length} errors`}.` : words;
       state.className = found.length ? "bad" : "note";
+      if (!found.length && edited) attempt();
     } catch (problem) {
       if (mine === generation) state.textContent = problem.message;
     }
   }
+  // The latest text alone: a slow device does not fall behind somebody who types.
+  async function attempt() {
+    if (attempting) return;
+    attempting = true;
+    const mine = generation;
+    try {
+      const { words } = await onDevice("attempt", [area.value], { patience: 180_000 });
+      if (mine === generation) state.textContent += ` ${words}`;
+      performance.mark("kernel-first-result");
+    } catch { /* Without a device there is no result; Check says why. */ }
+    attempting = false;
+    if (mine !== generation && !errors.children.length) attempt();
+  }
   function changed() {
+    edited = true;
+    performance.mark("kernel-edit");
     kept.set(`kernel/${name}`, area.value);
     paint();
     clearTimeout(timer);
@@ -111,6 +127,7 @@ export function editor(place) {
 
   function open(which, text) {
     name = which;
+    edited = false;
     choice.value = which;
     const [, words, help] = EXERCISES[which];
     about.textContent = words;

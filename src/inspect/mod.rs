@@ -17,7 +17,7 @@ pub use absent::driver_manifest;
 pub use assembly::{InnerLoop, inner_loop};
 #[cfg(all(feature = "inspect", not(target_arch = "wasm32")))]
 pub use driver::Inspector;
-pub use occupancy::{Limit as RoomLimit, Processor, Room};
+pub use occupancy::{Limit as RoomLimit, Processor, Room, lanes_idle};
 
 use crate::forces::direct::gpu::KernelVariant;
 

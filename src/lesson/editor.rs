@@ -6,7 +6,7 @@ use std::sync::Arc;
 use gravitile::error::{Error, Result};
 use gravitile::forces::direct::gpu::{KernelConfig, own};
 use gravitile::gpu::{Fault, Gpu, bounded, fault};
-use gravitile::measure::plot::number;
+use gravitile::measure::plot::{number, short};
 use gravitile::measure::{KernelTimer, accesses, cases_of, check_case};
 use serde_json::{Value, json};
 
@@ -61,6 +61,37 @@ pub async fn judge(gpu: &Arc<Gpu>, text: &str) -> Result<String> {
     let findings: Vec<Value> =
         findings.into_iter().map(|(ok, words)| json!({ "ok": ok, "words": words })).collect();
     Ok(json!({ "passed": passed, "findings": findings, "rate": rate }).to_string())
+}
+
+/// A first result of a kernel that compiles, in words: its errors and rate with [`BODIES`] bodies. Not run if the threads
+/// that are followed do not end.
+///
+/// # Errors
+///
+/// The device failed.
+pub async fn attempt(gpu: &Arc<Gpu>, text: &str) -> Result<String> {
+    let words = match attempted(gpu, text).await {
+        Err(error @ (Error::Device(_) | Error::Stopped)) => return Err(error),
+        Err(error) => error.to_string(),
+        Ok(words) => words,
+    };
+    Ok(json!({ "words": words }).to_string())
+}
+
+async fn attempted(gpu: &Arc<Gpu>, text: &str) -> Result<String> {
+    accesses(NAME, text)?;
+    let config = own::load_text(NAME, &bounded(NAME, text)?)?;
+    let mut timer = KernelTimer::new(gpu, BODIES, BODIES)?;
+    timer.prepare_async(&config).await?;
+    let known = timer.prepared(&config).map(|(_, secs, error)| {
+        let rate = number((BODIES * BODIES) as f64 / secs / 1e9);
+        format!(
+            "Right with {} bodies, at about {rate} x 10⁹ interactions/s (errors of {:.0e}, against f64).",
+            short(BODIES as f64),
+            error.rms
+        )
+    });
+    Ok(known.unwrap_or_default())
 }
 
 /// The sums against f64, at all sizes around a tile, by the text whose loops end.

@@ -7,8 +7,14 @@
 
 mod editor;
 mod figures;
+mod occupancy;
 #[cfg(target_arch = "wasm32")]
 mod page;
+mod score;
+mod tree;
 
-pub use editor::{diagnose, judge};
-pub use figures::{Shape, Shown, measure, recorded, slow_motion};
+pub use editor::{attempt, diagnose, judge};
+pub use figures::{Measured, Shape, recorded, slow_motion};
+pub use occupancy::{Kernel, occupancy, processors};
+pub use score::{compare, qr};
+pub use tree::{Cluster, View, errors, times};

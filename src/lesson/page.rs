@@ -1,24 +1,26 @@
 //! What the worker calls.
 
 use std::cell::RefCell;
-use std::sync::Arc;
+use std::rc::Rc;
 
 use gravitile::error::Error;
 use gravitile::gpu::{AdapterRequest, DeviceClass, Gpu};
 use serde_json::json;
 use wasm_bindgen::prelude::*;
 
-use super::figures::{self, Shape};
+use super::figures::{self, Measured, Shape};
+use super::{Cluster, Kernel, View};
 
 thread_local! {
-    static DEVICE: RefCell<Option<Arc<Gpu>>> = const { RefCell::new(None) };
+    static DEVICE: RefCell<Option<Rc<Measured>>> = const { RefCell::new(None) };
+    static CLUSTER: Cluster = Cluster::default();
 }
 
 fn problem(error: Error) -> JsValue {
     js_sys::Error::new(&error.to_string()).into()
 }
 
-fn device() -> Result<Arc<Gpu>, JsValue> {
+fn device() -> Result<Rc<Measured>, JsValue> {
     let device = DEVICE.with_borrow(Clone::clone);
     device.ok_or_else(|| js_sys::Error::new("no device is open").into())
 }
@@ -36,18 +38,69 @@ pub async fn open(adapter: String) -> Result<String, JsValue> {
     let gpu = Gpu::open(&AdapterRequest::default()).await.map_err(problem)?;
     let software = gpu.adapter.class == DeviceClass::Software;
     let answer = json!({ "device": gpu.adapter.name, "software": software });
-    DEVICE.set(Some(gpu));
+    DEVICE.set(Some(Rc::new(Measured::new(gpu))));
     Ok(answer.to_string())
 }
 
 /// Measures a figure; `update` receives what is known so far.
 #[wasm_bindgen]
 pub async fn measure(figure: String, update: js_sys::Function) -> Result<String, JsValue> {
-    let gpu = device()?;
-    let mut partly = |shown: String| {
+    device()?.measure(&figure, &mut updating(update)).await.map_err(problem)
+}
+
+fn updating(update: js_sys::Function) -> impl FnMut(String) {
+    move |shown: String| {
         let _ = update.call1(&JsValue::NULL, &shown.into());
+    }
+}
+
+/// Measures the score; `update` receives how much is done.
+#[wasm_bindgen]
+pub async fn score(update: js_sys::Function) -> Result<String, JsValue> {
+    device()?.score(&mut updating(update)).await.map_err(problem)
+}
+
+/// A text as a QR code.
+#[wasm_bindgen]
+pub fn qr(text: &str) -> Result<String, JsValue> {
+    let svg = super::qr(text).map_err(problem)?;
+    Ok(json!(svg).to_string())
+}
+
+/// Pasted scores beside each other.
+#[wasm_bindgen]
+pub fn compare(text: &str) -> String {
+    super::compare(text)
+}
+
+/// The tree's cells down to a level.
+#[wasm_bindgen]
+pub fn tree_cells(depth: usize, width: f64) -> Result<String, JsValue> {
+    CLUSTER.with(|cluster| cluster.picture(&View::Cells { depth }, width)).map_err(problem)
+}
+
+/// What acts on the group of a body.
+#[wasm_bindgen]
+pub fn tree_lists(rank: usize, alpha: f64, width: f64) -> Result<String, JsValue> {
+    CLUSTER.with(|cluster| cluster.picture(&View::Lists { rank, alpha }, width)).map_err(problem)
+}
+
+/// The body at a place of the tree's picture.
+#[wasm_bindgen]
+pub fn tree_body_at(width: f64, x: f64, y: f64) -> Result<String, JsValue> {
+    let rank = CLUSTER.with(|cluster| cluster.body_at(width, (x, y))).map_err(problem)?;
+    Ok(rank.to_string())
+}
+
+/// Measures a figure of the tree on the processor: `tree-error` or `tree-time`.
+#[wasm_bindgen]
+pub async fn tree_figure(figure: String, update: js_sys::Function) -> Result<String, JsValue> {
+    let mut partly = updating(update);
+    let found = match figure.as_str() {
+        "tree-error" => super::errors(&mut partly).await,
+        _ => super::times(&mut partly).await,
     };
-    figures::measure(&gpu, &figure, &mut partly).await.map_err(problem)
+    found.map_err(problem)
 }
 
 /// A figure of recorded measurements.
@@ -68,8 +121,31 @@ pub fn slow_motion(
     untiled: bool,
     count: usize,
     secs: f64,
+    width: f64,
 ) -> Result<String, JsValue> {
-    figures::slow_motion(Shape { numbers: [p, q, r, u, s], untiled }, count, secs).map_err(problem)
+    let shape = Shape { numbers: [p, q, r, u, s], untiled };
+    figures::slow_motion(shape, count, secs, width).map_err(problem)
+}
+
+/// The processors of the occupancy calculator.
+#[wasm_bindgen]
+pub fn processors() -> String {
+    super::processors()
+}
+
+/// What fits on a multiprocessor.
+#[wasm_bindgen]
+pub fn occupancy(
+    processor: usize,
+    subgroup: u32,
+    p: u32,
+    q: u32,
+    r: u32,
+    registers: u32,
+    memory: u32,
+) -> Result<String, JsValue> {
+    let kernel = Kernel { shape: [p, q, r], registers, memory };
+    super::occupancy(processor, subgroup, kernel).map_err(problem)
 }
 
 /// The errors of a kernel's text.
@@ -78,8 +154,14 @@ pub fn diagnose(text: &str) -> String {
     super::diagnose(text)
 }
 
+/// A kernel's first result.
+#[wasm_bindgen]
+pub async fn attempt(text: String) -> Result<String, JsValue> {
+    super::attempt(device()?.gpu(), &text).await.map_err(problem)
+}
+
 /// Checks a kernel and measures its rate.
 #[wasm_bindgen]
 pub async fn judge(text: String) -> Result<String, JsValue> {
-    super::judge(&device()?, &text).await.map_err(problem)
+    super::judge(device()?.gpu(), &text).await.map_err(problem)
 }

@@ -33,9 +33,10 @@ use std::path::{Path, PathBuf};
 use gravitile::measure::plot::number;
 use gravitile::measure::{Ceiling, Record, Score, read_json_lines, report};
 
-const TEXTS: [&str; 6] = [
+const TEXTS: [&str; 7] = [
     "README.md",
     "docs/direct.md",
+    "docs/lab.md",
     "docs/lesson.md",
     "docs/tiling.md",
     "docs/tree.md",

@@ -12,6 +12,7 @@ mod run;
 mod score;
 mod steps;
 mod tree_facts;
+mod tree_picture;
 
 pub use compiled::Compiled;
 pub use devices_facts::DevicesFacts;
@@ -21,9 +22,10 @@ pub use machine::Machine;
 pub use names::cpu_device;
 pub use record::{Device, FORMAT, Kind, Record};
 pub use run::Run;
-pub use score::{SUBMITTED_SCORES, Score};
+pub use score::{SIZES as SCORE_SIZES, SUBMITTED_SCORES, Score};
 pub use steps::{Going, measure_steps, steps_of_score};
 pub use tree_facts::TreeFacts;
+pub use tree_picture::TreePicture;
 
 pub mod figures;
 mod ladder;
@@ -38,7 +40,7 @@ pub use figures::Plan;
 pub use ladder::{RUNGS, Rung};
 pub use points::{Candidate, Derivatives, EngineTier, Point};
 pub use sizes::Sizes;
-pub use sweep::sweep_kernels;
+pub use sweep::{sweep_ceilings, sweep_kernels};
 
 #[cfg(not(target_arch = "wasm32"))]
 pub mod report;

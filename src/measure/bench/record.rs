@@ -13,7 +13,7 @@ use super::names::plain;
 use super::tree_facts::TreeFacts;
 use crate::forces::direct::gpu::KernelConfig;
 use crate::gpu::AdapterInfo;
-use crate::measure::{Ceiling, Summary};
+use crate::measure::{Ceiling, CeilingSamples, Ceilings, Steadiness, Summary, predict};
 
 /// Version of the file format. Files of version 1, without machines and times of day, can be read
 /// too.
@@ -162,6 +162,31 @@ impl Record {
     /// Stores the samples, with the digits that a clock resolves.
     pub(super) fn set_samples(&mut self, secs: &[f64]) {
         self.samples = secs.iter().map(|secs| rounded(*secs)).collect();
+    }
+
+    /// Stores the model's prediction for its kernel, if it has one.
+    pub fn predict(&mut self, ceilings: Option<&Ceilings>) {
+        let (Some(ceilings), Some(kernel)) = (ceilings, &self.kernel) else { return };
+        let (sinks, sources) = (self.sinks as usize, self.sources as usize);
+        let predicted = predict(ceilings, kernel, sinks, sources);
+        self.predicted_per_sec = predicted.as_ref().map(|p| rounded(p.rate(sinks, sources)));
+        self.limit = predicted.map(|p| p.limit.name().to_owned());
+    }
+
+    /// The samples of a ceiling, from a record without measurements.
+    #[must_use]
+    pub(super) fn of_ceiling(self, samples: &CeilingSamples) -> Self {
+        let mut record = Self {
+            kind: Kind::Ceiling,
+            series: samples.ceiling.title().to_owned(),
+            ceiling: Some(samples.ceiling.key().to_owned()),
+            work: samples.work,
+            method: samples.method.name().to_owned(),
+            remark: Steadiness::of(&samples.secs).remark(),
+            ..self
+        };
+        record.set_samples(&samples.secs);
+        record
     }
 
     /// The same, skipped for this reason.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use web_time::Instant;
 
+use super::figures::CEILINGS;
 use super::machine::{MACHINE, Machine, State};
 use super::names::{cpu_device, plain};
 use super::points::{Candidate, Derivatives, EngineTier, Point};
@@ -19,7 +20,7 @@ use crate::gpu::{DeviceClass, Gpu};
 use crate::inspect::Inspector;
 use crate::measure::time::problem::{Problem, SOFTENING};
 use crate::measure::{
-    Ceiling, Ceilings, ErrorStats, KernelTimer, Steadiness, Summary, Timer, grouped, predict,
+    Ceiling, Ceilings, ErrorStats, KernelTimer, Steadiness, Summary, Timer, grouped,
 };
 use crate::sim::EngineKind;
 use crate::tuned::Known;
@@ -171,13 +172,8 @@ impl<'a> Session<'a> {
             self.stopped = true;
         }
         for samples in &found {
-            let mut record = self.on_adapter("ceilings", samples.ceiling.title(), Kind::Ceiling);
-            record.ceiling = Some(samples.ceiling.key().to_owned());
-            record.work = samples.work;
-            record.set_samples(&samples.secs);
-            record.method = samples.method.name().to_owned();
-            record.remark = Steadiness::of(&samples.secs).remark();
-            self.records.push(record);
+            let blank = self.on_adapter(CEILINGS, samples.ceiling.title(), Kind::Ceiling);
+            self.records.push(blank.of_ceiling(samples));
         }
         self.ceilings = Some(Ceilings::on(&gpu, &found));
         Ok(self.ceilings)
@@ -254,11 +250,7 @@ impl<'a> Session<'a> {
         match point.candidate {
             Candidate::Kernel(config) => {
                 record.kernel = Some(config);
-                let sizes = (point.sinks, point.sources);
-                let predicted = self.ceilings.and_then(|c| predict(&c, &config, sizes.0, sizes.1));
-                record.predicted_per_sec =
-                    predicted.as_ref().map(|p| rounded(p.rate(sizes.0, sizes.1)));
-                record.limit = predicted.map(|p| p.limit.name().to_owned());
+                record.predict(self.ceilings.as_ref());
             }
             Candidate::Derivatives(Derivatives { tier, order, potential, resend }) => {
                 record.kind = Kind::Derivatives;

@@ -1,7 +1,7 @@
 //! A workgroup in slow motion: figures 31-2 to 31-4 of the GPU Gems 3 chapter for a kernel of any
 //! shape. Its tiles are loaded, waited for, computed with, and waited for again.
 
-use super::plot::svg::{MARGIN, Svg, TITLE, WIDTH};
+use super::plot::svg::{MARGIN, Svg, WIDTH};
 use crate::forces::direct::gpu::KernelConfig;
 
 /// How the N x N interactions are divided, and how much of them is drawn.
@@ -63,23 +63,31 @@ impl Cut {
     }
 }
 
-/// The square of interactions and one workgroup, as an SVG document.
-pub fn svg(config: &KernelConfig, count: usize, phase: &SlowMotion) -> String {
+/// The square of interactions and one workgroup, as an SVG document of this width in pixels, at least [`NARROWEST`]; what
+/// happens is its label.
+pub fn svg(config: &KernelConfig, count: usize, phase: &SlowMotion, width: f64) -> String {
     let cut = Cut::of(config, count);
-    let state = format!("{}: {}", phase.doing.name(), sentence(config, phase.doing));
-    let mut svg = Svg::new(&state);
-    square(&mut svg, &cut, phase);
-    workgroup(&mut svg, config, phase);
+    let width = width.clamp(NARROWEST, WIDTH);
+    let mut svg = Svg::untitled(width, &state(config, phase));
+    square(&mut svg, &cut, phase, width - MARGIN);
+    workgroup(&mut svg, config, phase, width - MARGIN);
     svg.finish(WORKGROUP + 190.0)
 }
 
-/// Where the pictures begin and end across the document.
+/// What happens, in one line.
+pub fn state(config: &KernelConfig, phase: &SlowMotion) -> String {
+    format!("{}: {}", phase.doing.name(), sentence(config, phase.doing))
+}
+
+/// The width of a small phone's picture: the words on it fit.
+pub const NARROWEST: f64 = 300.0;
+
+/// Where the pictures begin across the document.
 const LEFT: f64 = 44.0;
-const RIGHT: f64 = WIDTH - MARGIN;
 /// Where the square and the workgroup begin, and the square's height.
-const SQUARE: f64 = TITLE + 26.0;
+const SQUARE: f64 = 30.0;
 const SQUARE_HEIGHT: f64 = 190.0;
-const WORKGROUP: f64 = SQUARE + SQUARE_HEIGHT + 46.0;
+const WORKGROUP: f64 = SQUARE + SQUARE_HEIGHT + 62.0;
 
 /// Classes of the style sheet: not begun, at work, finished, fetched.
 const EMPTY: &str = "class=\"empty\"";
@@ -88,13 +96,13 @@ const FINISHED: &str = "class=\"c1 faint\"";
 const LOAD: &str = "class=\"c0\"";
 
 /// Sinks downwards, sources to the right.
-fn square(svg: &mut Svg, cut: &Cut, phase: &SlowMotion) {
+fn square(svg: &mut Svg, cut: &Cut, phase: &SlowMotion, right: f64) {
     let [rows, slices, tiles] = cut.shown;
-    svg.text(((LEFT + RIGHT) / 2.0, SQUARE - 10.0), "soft middle", "sources");
+    svg.text(((LEFT + right) / 2.0, SQUARE - 10.0), "soft middle", "sources");
     svg.upright((LEFT - 16.0, SQUARE + SQUARE_HEIGHT / 2.0), "sinks");
     // A wider gap separates slices.
     let gap = if slices > 1 { 8.0 } else { 0.0 };
-    let width = (RIGHT - LEFT - gap * (slices - 1) as f64) / slices as f64;
+    let width = (right - LEFT - gap * (slices - 1) as f64) / slices as f64;
     let (cell_width, cell_height) = (width / tiles as f64, SQUARE_HEIGHT / rows as f64);
     for slice in 0..slices {
         for row in 0..rows {
@@ -119,21 +127,23 @@ fn square(svg: &mut Svg, cut: &Cut, phase: &SlowMotion) {
 
 /// One workgroup: threads with their sinks downwards, the tile on top, q rows of threads side by
 /// side, each over its part of it.
-fn workgroup(svg: &mut Svg, config: &KernelConfig, phase: &SlowMotion) {
+fn workgroup(svg: &mut Svg, config: &KernelConfig, phase: &SlowMotion, right: f64) {
     let q = (config.q as usize).min(8);
     let r = (config.r as usize).min(8);
     let threads = (config.p as usize).min(16 / r.max(2)).max(1);
     let columns = (config.p as usize).min(if q == 1 { 16 } else { 32 / q }).max(1);
     let u = (config.u as usize).min(columns);
     let of = if config.untiled { "sources" } else { "the tile" };
-    let words = format!(
-        "one workgroup: {of} above, {threads} of {} threads below with {r} sink{} each",
+    let below = format!(
+        "below, {threads} of its {} threads with {r} sink{} each",
         config.threads(),
         if r == 1 { "" } else { "s" }
     );
-    svg.text(((LEFT + RIGHT) / 2.0, WORKGROUP - 14.0), "soft middle", &words);
+    for (y, words) in [(-30.0, format!("one workgroup: {of} above,")), (-14.0, below)] {
+        svg.text(((LEFT + right) / 2.0, WORKGROUP + y), "soft middle", &words);
+    }
     let gap = if q > 1 { 10.0 } else { 0.0 };
-    let band = (RIGHT - LEFT - gap * (q - 1) as f64) / q as f64;
+    let band = (right - LEFT - gap * (q - 1) as f64) / q as f64;
     let (body, body_height) = (WORKGROUP + 32.0, 140.0);
     let (width, height) = (band / columns as f64, body_height / (threads * r) as f64);
     let turns = columns.div_ceil(u);
@@ -296,7 +306,7 @@ mod tests {
     #[test]
     fn picture_shows_the_phase_and_the_shape() {
         let config = KernelConfig { q: 2, r: 4, u: 4, ..KernelConfig::tiled(64) };
-        let picture = |secs| svg(&config, 4096, &SlowMotion::at(secs, 4, false));
+        let picture = |secs| svg(&config, 4096, &SlowMotion::at(secs, 4, false), WIDTH);
         assert!(picture(0.1).contains("load: each of the 128 threads fetches one source"));
         assert!(picture(0.8).contains("barrier: all threads wait"));
         let computing = picture(1.6);

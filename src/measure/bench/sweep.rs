@@ -3,21 +3,46 @@
 
 use std::sync::Arc;
 
-use super::figures::{Figure, Plan};
+use super::figures::{CEILINGS, Figure, Plan};
 use super::names::plain;
 use super::points::{Candidate, Point};
 use super::record::{Device, Kind, Record, rounded};
 use super::run::Run;
 use crate::error::{Error, Result};
-use crate::gpu::Gpu;
-use crate::measure::{KernelTimer, Steadiness, grouped};
+use crate::gpu::{DeviceClass, Gpu};
+use crate::measure::{Ceiling, Ceilings, Effort, KernelTimer, Steadiness, grouped};
 
 /// Samples per point, in addition to the first, which is discarded because clocks rise.
 const SAMPLES: usize = 3;
 
+/// Measures the ceilings of an adapter in a few seconds; `taken` receives the fraction that is done.
+///
+/// # Errors
+///
+/// The device failed.
+pub async fn sweep_ceilings(
+    gpu: &Arc<Gpu>,
+    run: &Run,
+    taken: &mut dyn FnMut(f64),
+) -> Result<(Ceilings, Vec<Record>)> {
+    let effort = match gpu.adapter.class {
+        DeviceClass::Software => Effort::Quick,
+        _ => Effort::Full,
+    };
+    let mut before = |ceiling: Ceiling| {
+        taken(ceiling as usize as f64 / Ceiling::ALL.len() as f64);
+        true
+    };
+    let found = Ceilings::measure_async(gpu, effort, &mut before).await?;
+    let device = Device::of(&gpu.adapter);
+    let record = |samples| run.record(device.clone(), CEILINGS, "").of_ceiling(samples);
+    Ok((Ceilings::on(gpu, &found), found.iter().map(record).collect()))
+}
+
 /// Measures the kernels of a figure; `taken` receives each record and the fraction of the points
 /// that is done, and returns false to stop. Points that take too long or that the device cannot run
-/// are recorded as skipped, with the reason. The CPU engine is left out.
+/// are recorded as skipped, with the reason. The CPU engine is left out. With `ceilings` each record has the
+/// model's prediction.
 ///
 /// # Errors
 ///
@@ -27,6 +52,7 @@ pub async fn sweep_kernels(
     run: &Run,
     figure: &Figure,
     plan: &Plan<'_>,
+    ceilings: Option<&Ceilings>,
     taken: &mut dyn FnMut(Record, f64) -> bool,
 ) -> Result<()> {
     let points = figure.kernel_points(plan).ok_or_else(|| Error::Unknown {
@@ -49,6 +75,7 @@ pub async fn sweep_kernels(
             (record.kind, record.x, record.kernel) = (Kind::Forces, point.x, Some(config));
             (record.sinks, record.sources) = (sinks as u64, sources as u64);
             record.work = sinks as f64 * sources as f64;
+            record.predict(ceilings);
             let estimate = if best > 0.0 { record.work / best } else { 0.0 };
             let most = plan.sizes.sample_secs;
             let measured = if estimate > most {

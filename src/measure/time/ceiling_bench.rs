@@ -15,18 +15,36 @@ use crate::gpu::{Binding, BoundKernel, Checks, DeviceClass, Gpu, Params, compile
 impl Ceilings {
     /// Measures all ceilings, in about two seconds. `before` is called with the next one and
     /// returns whether to continue; if not, the samples so far are returned.
+    ///
+    /// # Errors
+    ///
+    /// The device failed; [`crate::error::Error::Stopped`].
+    #[cfg(not(target_arch = "wasm32"))]
     pub fn measure(
         gpu: &Arc<Gpu>,
         effort: Effort,
         before: &mut dyn FnMut(Ceiling) -> bool,
     ) -> Result<Vec<CeilingSamples>> {
-        let mut bench = Bench::new(gpu, effort)?;
+        pollster::block_on(Self::measure_async(gpu, effort, before))
+    }
+
+    /// The `async` variant of [`Ceilings::measure`], for a browser.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Ceilings::measure`].
+    pub async fn measure_async(
+        gpu: &Arc<Gpu>,
+        effort: Effort,
+        before: &mut dyn FnMut(Ceiling) -> bool,
+    ) -> Result<Vec<CeilingSamples>> {
+        let mut bench = Bench::new(gpu, effort);
         let mut all = Vec::with_capacity(Ceiling::ALL.len());
         for ceiling in Ceiling::ALL {
             if !before(ceiling) {
                 break;
             }
-            all.push(bench.measure(ceiling)?);
+            all.push(bench.measure(ceiling).await?);
         }
         Ok(all)
     }
@@ -115,11 +133,13 @@ struct Ready {
 }
 
 impl Bench {
-    fn new(gpu: &Arc<Gpu>, effort: Effort) -> Result<Self> {
+    fn new(gpu: &Arc<Gpu>, effort: Effort) -> Self {
         // Beyond any cache if memory is plentiful: 512 MiB, where the largest cache has 256 MiB.
         let bytes: u64 = match (effort, gpu.adapter.class) {
             (Effort::Quick, _) => 4 << 20,
             (_, DeviceClass::Software) => 64 << 20,
+            // A page shares memory with all others.
+            _ if cfg!(target_arch = "wasm32") => 64 << 20,
             (_, DeviceClass::Integrated) => 128 << 20,
             _ => 512 << 20,
         };
@@ -127,7 +147,7 @@ impl Bench {
         let entry_count = (bytes.min(largest) / VEC4) as u32;
         let entries = crate::gpu::storage(gpu, "ceiling entries", entry_count as usize);
         fill(gpu, &entries, entry_count);
-        Ok(Self {
+        Self {
             gpu: Arc::clone(gpu),
             effort,
             watch: Stopwatch::new(gpu),
@@ -135,18 +155,18 @@ impl Bench {
             entry_count,
             output: crate::gpu::storage(gpu, "ceiling answers", 1),
             params: Params::new(gpu, "ceiling params", 2),
-        })
+        }
     }
 
-    fn measure(&mut self, ceiling: Ceiling) -> Result<CeilingSamples> {
+    async fn measure(&mut self, ceiling: Ceiling) -> Result<CeilingSamples> {
         match ceiling {
-            Ceiling::Submission => return self.submissions(),
-            Ceiling::Dispatch => return self.dispatches(),
+            Ceiling::Submission => return self.submissions().await,
+            Ceiling::Dispatch => return self.dispatches().await,
             _ => (),
         }
         let mut best: Option<CeilingSamples> = None;
         for &(chains, copies) in kernel(ceiling).cuts {
-            let samples = self.measure_cut(ceiling, chains, copies)?;
+            let samples = self.measure_cut(ceiling, chains, copies).await?;
             let rate = |samples: &CeilingSamples| {
                 samples.work / samples.secs.iter().copied().fold(f64::INFINITY, f64::min)
             };
@@ -157,13 +177,13 @@ impl Bench {
         Ok(best.expect("every ceiling has a cut"))
     }
 
-    fn measure_cut(
+    async fn measure_cut(
         &mut self,
         ceiling: Ceiling,
         chains: u32,
         copies: u32,
     ) -> Result<CeilingSamples> {
-        let ready = self.ready(ceiling, chains, copies)?;
+        let ready = self.ready(ceiling, chains, copies).await?;
         let goal: f64 = match (self.effort, self.gpu.adapter.class) {
             (Effort::Quick, _) => 2e-3,
             (_, DeviceClass::Software) => 2e-2,
@@ -173,24 +193,26 @@ impl Bench {
         // long enough; the shorter of two samples counts, so that an interruption is not mistaken
         // for work.
         let mut turns = ready.most_turns.min(4);
-        self.run(&ready, turns, 1)?;
-        let mut shorter = |turns| -> Result<f64> {
-            Ok(self.run(&ready, turns, 1)?.min(self.run(&ready, turns, 1)?))
-        };
+        self.run(&ready, turns, 1).await?;
         // The cost of an empty pass must not matter: on a busy machine it may be milliseconds.
-        let goal = goal.max(20.0 * shorter(0)?).min(LONGEST_SAMPLE);
-        let mut once = shorter(turns)?;
+        let goal = goal.max(20.0 * self.shorter(&ready, 0).await?).min(LONGEST_SAMPLE);
+        let mut once = self.shorter(&ready, turns).await?;
         while once < goal && turns < ready.most_turns {
             let factor = (1.2 * goal / once.max(1e-7)).clamp(2.0, 64.0);
             turns = (f64::from(turns) * factor).min(f64::from(ready.most_turns)) as u32;
-            once = shorter(turns)?;
+            once = self.shorter(&ready, turns).await?;
         }
         // At the limit of iterations the dispatch is repeated.
         let dispatches = (goal / once).ceil().clamp(1.0, 64.0) as u32;
-        let secs = self.sampled(&ready, turns, dispatches)?;
+        let secs = self.sampled(&ready, turns, dispatches).await?;
         let threads = f64::from(ready.threads) * f64::from(dispatches);
         let work = threads * f64::from(turns) * ready.per_turn;
         Ok(CeilingSamples { ceiling, secs, work, method: self.watch.method() })
+    }
+
+    /// The shorter of two samples.
+    async fn shorter(&mut self, ready: &Ready, turns: u32) -> Result<f64> {
+        Ok(self.run(ready, turns, 1).await?.min(self.run(ready, turns, 1).await?))
     }
 
     fn samples(&self) -> usize {
@@ -198,13 +220,17 @@ impl Bench {
     }
 
     /// The seconds of some samples, after one that is discarded.
-    fn sampled(&mut self, ready: &Ready, turns: u32, dispatches: u32) -> Result<Vec<f64>> {
-        self.run(ready, turns, dispatches)?;
-        (0..self.samples()).map(|_| self.run(ready, turns, dispatches)).collect()
+    async fn sampled(&mut self, ready: &Ready, turns: u32, dispatches: u32) -> Result<Vec<f64>> {
+        self.run(ready, turns, dispatches).await?;
+        let mut secs = Vec::with_capacity(self.samples());
+        for _ in 0..self.samples() {
+            secs.push(self.run(ready, turns, dispatches).await?);
+        }
+        Ok(secs)
     }
 
     /// The kernel of a ceiling, and the number of threads that run it.
-    fn ready(&self, ceiling: Ceiling, chains: u32, copies: u32) -> Result<Ready> {
+    async fn ready(&self, ceiling: Ceiling, chains: u32, copies: u32) -> Result<Ready> {
         let gpu = &self.gpu;
         // Many times the number that fills a GPU, so that the last wave of workgroups hardly
         // matters.
@@ -227,7 +253,7 @@ impl Bench {
         let text = template::assemble(&format!("measure/{file}.wgsl"), values)?;
         let size = size_of::<CeilingParams>() as u64;
         let bindings = [Binding::Read, Binding::Write, Binding::Params(size)];
-        let kernel = pollster::block_on(compile(gpu, file, &text, &bindings, Checks::Off))?;
+        let kernel = compile(gpu, file, &text, &bindings, Checks::Off).await?;
         let resources = [
             self.entries.as_entire_binding(),
             self.output.as_entire_binding(),
@@ -238,9 +264,9 @@ impl Bench {
         Ok(Ready { kernel, groups, threads, per_turn, most_turns })
     }
 
-    fn run(&mut self, ready: &Ready, turns: u32, dispatches: u32) -> Result<f64> {
+    async fn run(&mut self, ready: &Ready, turns: u32, dispatches: u32) -> Result<f64> {
         let (gpu, params) = (&self.gpu, &mut self.params);
-        self.watch.time(|pass| {
+        let record = |pass: &mut wgpu::ComputePass<'_>| {
             params.clear();
             let offset = params.offset_of(CeilingParams {
                 turns,
@@ -256,31 +282,33 @@ impl Bench {
                 pass.dispatch_workgroups(ready.groups, 1, 1);
             }
             params.upload(gpu);
-        })
+        };
+        self.watch.time_async(record).await
     }
 
     /// Empty dispatches in sequence: each may write what the next may write.
-    fn dispatches(&mut self) -> Result<CeilingSamples> {
-        let ready = self.ready(Ceiling::Dispatch, 1, 4)?;
+    async fn dispatches(&mut self) -> Result<CeilingSamples> {
+        let ready = self.ready(Ceiling::Dispatch, 1, 4).await?;
         let count = if self.effort == Effort::Quick { 50 } else { 400 };
-        let secs = self.sampled(&ready, 0, count)?;
+        let secs = self.sampled(&ready, 0, count).await?;
         let method = self.watch.method();
         Ok(CeilingSamples { ceiling: Ceiling::Dispatch, secs, work: f64::from(count), method })
     }
 
     /// Submissions of an empty pass, each waited for; always timed by the wall clock.
-    fn submissions(&mut self) -> Result<CeilingSamples> {
+    async fn submissions(&mut self) -> Result<CeilingSamples> {
         let mut watch = Stopwatch::by_wall_clock(&self.gpu);
         let mut secs = Vec::new();
-        let ready = self.ready(Ceiling::Submission, 1, 4)?;
+        let ready = self.ready(Ceiling::Submission, 1, 4).await?;
         self.params.clear();
         let offset = self.params.offset_of(CeilingParams::default());
         self.params.upload(&self.gpu);
         for round in 0..=2 * self.samples() {
-            let sample = watch.time(|pass| {
+            let record = |pass: &mut wgpu::ComputePass<'_>| {
                 ready.kernel.set(pass, &[offset]);
                 pass.dispatch_workgroups(1, 1, 1);
-            })?;
+            };
+            let sample = watch.time_async(record).await?;
             if round > 0 {
                 secs.push(sample);
             }

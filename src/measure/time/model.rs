@@ -73,6 +73,59 @@ pub enum Limit {
 }
 
 impl Limit {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Arithmetic,
+        Self::Rsqrt,
+        Self::WorkgroupMemory,
+        Self::Cache,
+        Self::Storage,
+        Self::Latency,
+        Self::Parallelism,
+        Self::Dispatch,
+    ];
+
+    /// The limit with this [name](Self::name).
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|limit| limit.name() == name)
+    }
+
+    /// What the model leaves out where this is the limit and the kernel is slower than predicted.
+    pub fn left_out(self) -> &'static str {
+        match self {
+            Self::Arithmetic | Self::Rsqrt => {
+                "it counts the 12 operations, the root and the loop, but no barriers and no instruction that the compiler adds"
+            }
+            Self::WorkgroupMemory | Self::Cache | Self::Storage => {
+                "it counts reads at the best rate, as if none waited for arithmetic or for another read"
+            }
+            Self::Latency => {
+                "it lets each thread wait for its own interactions alone, not for barriers and for the loads of tiles"
+            }
+            Self::Parallelism | Self::Dispatch => {
+                "it knows how many workgroups there are, not what starting, ending and filling them with threads costs"
+            }
+        }
+    }
+
+    /// Why a kernel can be faster than predicted where this is the limit.
+    pub fn overestimates(self) -> &'static str {
+        match self {
+            Self::Arithmetic | Self::Rsqrt => {
+                "it adds up instructions that this device runs side by side, or the compiler needs fewer"
+            }
+            Self::WorkgroupMemory | Self::Cache | Self::Storage => {
+                "it counts each read, and some are served together or from a nearer cache"
+            }
+            Self::Latency => {
+                "it takes interactions of a thread one after the other, and this device overlaps some of them"
+            }
+            Self::Parallelism | Self::Dispatch => {
+                "it estimates the number of compute units and the cost of a dispatch, and both come out too high here"
+            }
+        }
+    }
+
     /// Its name for display.
     pub fn name(self) -> &'static str {
         match self {
@@ -308,6 +361,15 @@ mod tests {
         assert!((sliced / slow - 16.0).abs() < 0.1);
         let lone = device(&[(Ceiling::LoneGroup, 1e9)]);
         assert_eq!(limit_of(&lone, CONFIG, 1024).0, Limit::Parallelism);
+    }
+
+    #[test]
+    fn limits_are_found_by_their_names() {
+        for limit in Limit::ALL {
+            assert_eq!(Limit::named(limit.name()), Some(limit));
+            assert_ne!(limit.left_out(), limit.overestimates());
+        }
+        assert_eq!(Limit::named("nothing"), None);
     }
 
     #[test]

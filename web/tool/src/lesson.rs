@@ -14,17 +14,24 @@ use super::scenes::escape;
 /// The chapters in `docs/`, with what the anchors of each begin with.
 const CHAPTERS: [(&str, &str); 2] = [("tiling", ""), ("tree", "tree-")];
 
+/// What the pages themselves have of other documents: a link in `docs/`, and the address that takes its place.
+const PLACES: [(&str, &str); 3] = [
+    ("lesson.md#in-a-browser", "lesson.html"),
+    ("lesson.md#kernels-to-mend", "lesson.html#editor"),
+    ("lab.md", "teacher.html"),
+];
+
 /// Pictures of `docs/figures` with a live figure: the path's beginning, and the figure that is measured.
 const LIVE: [(&str, &str); 3] =
     [("figures/h200/unroll", "unroll"), ("figures/h200/p", "p"), ("figures/h200/q", "q")];
 
 /// Figures of the records that the page draws itself.
-const RECORDED: [&str; 4] = ["n", "unroll", "p", "q"];
+const RECORDED: [&str; 6] = ["n", "unroll", "p", "q", "ceilings", "roofline"];
 
 /// The kernels of the editor, in `docs/lesson/`.
 const KERNELS: [&str; 5] = ["plain", "mend-barrier", "mend-tail", "mend-banks", "mend-order"];
 
-/// Writes `lesson.html` and the pictures and records that it shows into `out`; returns the names of the files that the page
+/// Writes `lesson.html`, `teacher.html` and the pictures and records that it shows into `out`; returns the names of the files that the page
 /// loads at once.
 pub fn write(root: &Path, out: &Path) -> Result<Vec<String>> {
     let docs = root.join("docs");
@@ -35,7 +42,7 @@ pub fn write(root: &Path, out: &Path) -> Result<Vec<String>> {
     let (mut text, mut contents, mut pictures) = (String::new(), String::new(), Vec::new());
     for (name, prefix) in CHAPTERS {
         let source = read(&docs.join(name).with_extension("md"))?;
-        let chapter = Chapter { name, prefix, address: &address, questions: &questions };
+        let chapter = Chapter { name, prefix, home: "", address: &address, questions: &questions };
         let made = chapter.html(&source, &mut pictures)?;
         text += &made.text;
         contents += &made.contents;
@@ -55,6 +62,17 @@ pub fn write(root: &Path, out: &Path) -> Result<Vec<String>> {
     let page = fill(&page, "text", &text)?;
     let page = fill(&page, "kernels", &kernels)?;
     fs::write(out.join("lesson.html"), page)?;
+    let none = parse_questions("")?;
+    let lab = Chapter {
+        name: "lab",
+        prefix: "",
+        home: "lesson.html",
+        address: &address,
+        questions: &none,
+    };
+    let lab = lab.html(&read(&docs.join("lab.md"))?, &mut Vec::new())?.text;
+    let teacher = fill(&read(&root.join("web/teacher.html"))?, "text", &lab)?;
+    fs::write(out.join("teacher.html"), teacher)?;
     let records = read(&root.join("benches/results/nvidia-h200.jsonl"))?;
     let is_shown = |line: &&str| {
         RECORDED.iter().any(|figure| line.contains(&format!("\"figure\":\"{figure}\"")))
@@ -62,7 +80,8 @@ pub fn write(root: &Path, out: &Path) -> Result<Vec<String>> {
     let records: String =
         records.lines().filter(is_shown).map(|line| format!("{line}\n")).collect();
     fs::write(out.join("lesson-records.json"), records)?;
-    let mut files = vec!["lesson.html".to_owned(), "lesson-records.json".to_owned()];
+    let mut files =
+        ["lesson.html", "teacher.html", "lesson-records.json"].map(str::to_owned).to_vec();
     files.extend(pictures.iter().map(|picture| flat(picture)));
     Ok(files)
 }
@@ -97,6 +116,8 @@ fn anchor(heading: &str) -> String {
 struct Chapter<'a> {
     name: &'a str,
     prefix: &'a str,
+    /// The page that has the chapters, empty for itself.
+    home: &'a str,
     address: &'a str,
     questions: &'a Questions,
 }
@@ -208,12 +229,16 @@ impl Chapter<'_> {
 
     /// The address of a link from the lesson.
     fn link(&self, to: &str) -> String {
+        if let Some((_, place)) = PLACES.iter().find(|(known, _)| *known == to) {
+            return (*place).to_owned();
+        }
+        let home = self.home;
         let (path, fragment) = to.split_once('#').map_or((to, ""), |(path, anchor)| (path, anchor));
         let chapter = CHAPTERS.iter().find(|(name, _)| path == format!("{name}.md"));
         match (path, chapter) {
             ("", _) => format!("#{}{fragment}", self.prefix),
-            (_, Some((name, _))) if fragment.is_empty() => format!("#{name}"),
-            (_, Some((_, prefix))) => format!("#{prefix}{fragment}"),
+            (_, Some((name, _))) if fragment.is_empty() => format!("{home}#{name}"),
+            (_, Some((_, prefix))) => format!("{home}#{prefix}{fragment}"),
             _ if path.contains("://") => to.to_owned(),
             _ => {
                 let path = path.strip_prefix("../").map_or(format!("docs/{path}"), str::to_owned);
@@ -273,6 +298,7 @@ mod tests {
         let chapter = Chapter {
             name: "tiling",
             prefix: "",
+            home: "",
             address: "https://example.org/g",
             questions: &questions,
         };
@@ -338,6 +364,28 @@ mod tests {
         }
         let records = fs::read_to_string(out.path().join("lesson-records.json")).unwrap();
         assert!(records.lines().count() > 80 && !records.contains("\"figure\":\"blocks\""));
+    }
+
+    #[test]
+    fn teachers_page_has_90_minutes_and_its_links_lead_into_the_lesson() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let out = tempfile::tempdir().unwrap();
+        write(&root, out.path()).unwrap();
+        let [lesson, teacher] = ["lesson.html", "teacher.html"]
+            .map(|name| fs::read_to_string(out.path().join(name)).unwrap());
+        let minutes = teacher.split("<tr><td style=\"text-align: right\">").skip(1);
+        let minutes: u32 =
+            minutes.map(|row| row.split('<').next().unwrap().parse::<u32>().unwrap()).sum();
+        assert_eq!(minutes, 90);
+        let links: Vec<&str> = teacher.split("href=\"lesson.html#").skip(1).collect();
+        assert!(links.len() > 6, "{}", links.len());
+        for link in links {
+            let anchor = link.split('"').next().unwrap();
+            assert!(lesson.contains(&format!("id=\"{anchor}\"")), "no #{anchor}");
+        }
+        // Nothing runs on it.
+        assert!(!teacher.contains("<script") && !teacher.contains("<form"));
+        assert!(lesson.contains("href=\"teacher.html\""));
     }
 
     /// Tables in Markdown: lines of bars and dashes.

@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 
 use browser::{Browser, Graphics};
 use gravitile_web::{Profile, Server, make_lesson};
+use serde_json::Value;
 
 /// Address of the lesson, built once and served while the tests run. GRAVITILE_PAGE names the folder of another build.
 fn lesson_url() -> String {
@@ -48,7 +49,7 @@ fn open(graphics: Graphics) -> Option<Browser> {
 fn open_lesson(graphics: Graphics) -> Option<Browser> {
     let mut browser = open(graphics)?;
     browser.navigate(&lesson_url());
-    browser.wait_until("document.querySelectorAll('.live').length > 5");
+    browser.wait_until("document.getElementById('kernel-check') !== null");
     Some(browser)
 }
 
@@ -151,7 +152,7 @@ fn no_unmended_kernel_passes_and_every_mended_one_does() {
     browser.screenshot(&output_path("lesson-editor.png"));
     // Kept in the browser.
     browser.reload();
-    browser.wait_until("document.querySelectorAll('.live').length > 5");
+    browser.wait_until("document.getElementById('kernel-check') !== null");
     choose(&mut browser, "mend-banks");
     let text = browser.evaluate("document.getElementById('kernel-text').value");
     assert!(text.as_str().is_some_and(|text| text.contains("tile[k]")), "{text}");
@@ -181,7 +182,7 @@ fn endless_huge_and_wild_kernels_are_survived() {
 #[ignore = "script/test --long"]
 fn every_live_figure_is_measured_and_slow_motion_follows_its_sliders() {
     let Some(mut browser) = open_lesson(Graphics::WebGpu) else { return };
-    for name in ["n", "unroll", "p", "q", "shapes"] {
+    for name in ["n", "unroll", "p", "q", "shapes", "model"] {
         browser.evaluate(&format!("document.getElementById('live-{name}').scrollIntoView()"));
         browser.wait_until(&format!(
             "document.getElementById('live-{name}').dataset.state === 'done'"
@@ -206,6 +207,161 @@ fn every_live_figure_is_measured_and_slow_motion_follows_its_sliders() {
     browser.screenshot(&output_path("lesson-slow-motion.png"));
 }
 
+/// Moves a slider.
+fn slide(browser: &mut Browser, of: &str, number: usize, value: &str) {
+    browser.evaluate(&format!(
+        "(() => {{ const input = document.querySelectorAll('#{of} input[type=range]')[{number}]; input.value = {value}; \
+         input.dispatchEvent(new Event('input')); }})()"
+    ));
+}
+
+#[test]
+#[ignore = "script/test --long"]
+fn occupancy_changes_with_registers_and_gpu() {
+    let Some(mut browser) = open_lesson(Graphics::NoWebGpu) else { return };
+    browser.evaluate("document.getElementById('live-occupancy').scrollIntoView()");
+    let has = |words: &str| {
+        format!("document.getElementById('live-occupancy').textContent.includes({words:?})")
+    };
+    browser.wait_until(&has("64 of its 64 slots"));
+    // By the keyboard, too.
+    browser.evaluate("document.querySelectorAll('#live-occupancy input')[3].focus()");
+    browser.press_key("ArrowRight", 39);
+    browser.wait_until(&has("registers of a thread: 17"));
+    slide(&mut browser, "live-occupancy", 3, "128");
+    browser.wait_until(&has("Registers are the limit"));
+    // A tile of 8 x 256 sources is 32 KiB.
+    slide(&mut browser, "live-occupancy", 1, "3");
+    browser.wait_until(&has("32,768"));
+    browser.evaluate(
+        "(() => { const choice = document.getElementById('occupancy-processor'); \
+         choice.value = [...choice.options].findIndex((option) => option.text.includes('8800')); \
+         choice.dispatchEvent(new Event('change')); })()",
+    );
+    browser.wait_until(&has("at most 512 threads"));
+    slide(&mut browser, "live-occupancy", 1, "0");
+    slide(&mut browser, "live-occupancy", 3, "10");
+    browser.wait_until(&has("3 workgroups of 256 threads at once on a multiprocessor"));
+    browser.screenshot(&output_path("lesson-occupancy.png"));
+}
+
+#[test]
+#[ignore = "script/test --long"]
+fn tree_shows_levels_and_what_acts_on_a_clicked_body() {
+    let Some(mut browser) = open_lesson(Graphics::NoWebGpu) else { return };
+    browser.evaluate("document.getElementById('live-tree').scrollIntoView()");
+    let boxes = "document.querySelectorAll('#tree-picture polyline.c3').length";
+    browser.wait_until(&format!("{boxes} > 50"));
+    slide(&mut browser, "live-tree", 0, "1");
+    browser.wait_until(&format!("{boxes} === 9"));
+    slide(&mut browser, "live-tree", 0, "4");
+    browser.wait_until(&format!("{boxes} > 100"));
+    browser.screenshot(&output_path("lesson-tree.png"));
+    browser.evaluate(
+        "(() => { const box = document.querySelector('#tree-picture svg').getBoundingClientRect(); \
+         document.getElementById('tree-picture').dispatchEvent(new MouseEvent('click', \
+         { clientX: box.left + 0.6 * box.width, clientY: box.top + 0.45 * box.height })); })()",
+    );
+    browser.wait_until(
+        "document.getElementById('live-tree').textContent.includes('interactions for each body')",
+    );
+    browser.screenshot(&output_path("lesson-tree-lists.png"));
+    for name in ["tree-error", "tree-time"] {
+        browser.evaluate(&format!("document.getElementById('live-{name}').scrollIntoView()"));
+        browser.wait_until(&format!(
+            "document.getElementById('live-{name}').dataset.state === 'done'"
+        ));
+        let points = browser
+            .evaluate(&format!("document.querySelectorAll('#live-{name} svg circle').length"));
+        assert!(points.as_u64().is_some_and(|points| points > 10), "{name}: {points}");
+        browser.screenshot(&output_path(&format!("lesson-{name}.png")));
+    }
+}
+
+#[test]
+#[ignore = "script/test --long"]
+fn score_has_a_code_and_is_compared_with_pasted_ones() {
+    let Some(mut browser) = open_lesson(Graphics::WebGpu) else { return };
+    browser.evaluate("location.hash = '#score=GeForce_8800~1~9.5~10~2007-08-01'");
+    browser.wait_until("document.querySelectorAll('#score-place tbody tr').length === 1");
+    browser.evaluate("document.getElementById('score-measure').click()");
+    browser.wait_until("document.querySelector('#score-code svg') !== null");
+    browser.wait_until("document.querySelectorAll('#score-place tbody tr').length === 2");
+    let link = browser.evaluate("document.getElementById('score-link').href");
+    assert!(link.as_str().is_some_and(|link| link.contains("/lesson.html#score=")), "{link}");
+    // A class of forty: thirty are compared.
+    browser.evaluate(
+        "(() => { const area = document.getElementById('score-others'); \
+         area.value += Array.from({ length: 40 }, (_, k) => `GPU-${k}~${k + 1}~${9 * k + 9}~${20 * k + 20}~`).join('\\n') + '\\n<b>'; \
+         area.dispatchEvent(new Event('input')); })()",
+    );
+    browser.wait_until("document.querySelectorAll('#score-place tbody tr').length === 30");
+    browser.evaluate("document.getElementById('scores').scrollIntoView()");
+    browser.screenshot(&output_path("lesson-score.png"));
+    browser.evaluate("document.querySelector('#score-place .pictures').scrollIntoView()");
+    browser.screenshot(&output_path("lesson-score-compared.png"));
+    assert_eq!(browser.evaluate(FAULTS), "");
+}
+
+#[test]
+#[ignore = "script/test --long"]
+fn teachers_page_is_plain_and_fits_a_phone() {
+    let Some(mut browser) = open(Graphics::NoWebGpu) else { return };
+    browser.navigate(&lesson_url().replace("lesson.html", "teacher.html"));
+    browser.wait_until("document.querySelector('table') !== null");
+    assert_eq!(browser.evaluate(FAULTS), "");
+    browser.screenshot(&output_path("lesson-teacher.png"));
+    browser.resize([390, 780], 1.0, true);
+    let wider = browser.evaluate("document.documentElement.scrollWidth - innerWidth");
+    assert!(wider.as_i64().is_some_and(|wider| wider <= 0), "{wider} pixels too wide");
+}
+
+/// The most processor time, in ms, of a task of the thread that made the mark `kernel-edit`.
+fn longest_task_ms(events: &[Value]) -> f64 {
+    let number = |event: &Value, name: &str| event[name].as_f64().unwrap_or(0.0);
+    let mark = events.iter().find(|event| event["name"] == "kernel-edit");
+    let mark = mark.expect("the page marks an edit");
+    let is_of_page = |event: &&Value| {
+        event["name"].as_str().is_some_and(|name| name.ends_with("RunTask"))
+            && ["pid", "tid"].iter().all(|key| event[key] == mark[key])
+    };
+    // A late reading of the processor's clock can exceed the duration.
+    let millis = |event: &Value| number(event, "tdur").min(number(event, "dur")) / 1e3;
+    let tasks: Vec<f64> = events.iter().filter(is_of_page).map(millis).collect();
+    assert!(tasks.len() > 100, "{} tasks were noted", tasks.len());
+    tasks.into_iter().fold(0.0, f64::max)
+}
+
+/// Prints the page's longest task and the time from an edit to the first result with 4,096 bodies; asserts no times.
+#[test]
+#[ignore = "script/test --long"]
+fn times_of_the_page_are_printed() {
+    let Some(mut browser) = open(Graphics::WebGpu) else { return };
+    browser.start_trace(&["toplevel", "blink.user_timing"]);
+    browser.navigate(&lesson_url());
+    browser.wait_until("document.getElementById('kernel-check') !== null");
+    browser.wait_until("document.getElementById('device').textContent.startsWith('This device')");
+    browser.evaluate("document.getElementById('kernel-editor').scrollIntoView()");
+    verdict(&mut browser);
+    let first = "(() => { const mark = (name) => performance.getEntriesByName(name).at(-1)?.startTime; \
+                 return mark('kernel-first-result') > mark('kernel-edit') && Math.round(mark('kernel-first-result') - mark('kernel-edit')); })()";
+    edit(
+        &mut browser,
+        "area.value.replace('inverse * inverse * inverse', 'inverse * (inverse * inverse)')",
+    );
+    let edited = browser.wait_until(first);
+    let words = browser.evaluate("document.getElementById('kernel-state').textContent");
+    assert!(words.as_str().is_some_and(|words| words.contains("Right with 4,096")), "{words}");
+    for name in ["slow-motion", "occupancy", "tree", "ladder"] {
+        browser.evaluate(&format!("document.getElementById('live-{name}').scrollIntoView()"));
+    }
+    browser.wait_until("document.getElementById('live-ladder').dataset.state === 'done'");
+    let longest = longest_task_ms(&browser.stop_trace());
+    println!(
+        "longest task of the page: {longest:.0} ms of a core; from an edit to the first result: {edited} ms"
+    );
+}
+
 #[test]
 #[ignore = "script/test --long"]
 fn without_webgpu_figures_are_recorded_ones_and_questions_keep_progress() {
@@ -219,6 +375,16 @@ fn without_webgpu_figures_are_recorded_ones_and_questions_keep_progress() {
         "document.querySelector('#live-n svg') && document.getElementById('live-n').textContent",
     );
     assert!(state.as_str().is_some_and(|text| text.contains("recorded: NVIDIA H200")), "{state}");
+    for (name, what) in
+        [("ladder", "register-blocked"), ("shapes", "p x q"), ("model", "by the model")]
+    {
+        browser.evaluate(&format!("document.getElementById('live-{name}').scrollIntoView()"));
+        browser.wait_until(&format!(
+            "document.querySelector('#live-{name} .pictures').textContent.includes({what:?}) && \
+             document.getElementById('live-{name}').textContent.includes('recorded: NVIDIA H200')"
+        ));
+        browser.screenshot(&output_path(&format!("lesson-recorded-{name}.png")));
+    }
     browser.evaluate(
         "(() => { const form = document.querySelector('.question'); form.querySelector('[data-right]').checked = true; form.requestSubmit(); })()",
     );
@@ -240,6 +406,11 @@ fn phone_and_large_text_lose_nothing() {
         assert!(wider.as_i64().is_some_and(|wider| wider <= 0), "{name}: {wider} pixels too wide");
         browser.evaluate("document.getElementById('live-slow-motion').scrollIntoView()");
         browser.wait_until("document.querySelector('#live-slow-motion svg') !== null");
+        let hidden = browser.evaluate(
+            "(() => { const place = document.querySelector('#live-slow-motion .pictures'); return place.scrollWidth - place.clientWidth; })()",
+        );
+        assert_eq!(hidden, 0, "{name}: the slow motion scrolls sideways");
+        browser.evaluate("document.querySelector('#live-slow-motion .pictures').scrollIntoView()");
         browser.screenshot(&output_path(&format!("lesson-{name}.png")));
     }
     browser.evaluate("document.documentElement.style.fontSize = '200%'");

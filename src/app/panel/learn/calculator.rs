@@ -4,7 +4,7 @@
 use egui::{ComboBox, Grid, Slider, Ui};
 
 use super::super::theme::{DIM, row};
-use gravitile::inspect::{Processor, Report};
+use gravitile::inspect::{Processor, Report, lanes_idle};
 
 /// The sliders' values.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -112,23 +112,9 @@ impl Calculator {
     }
 }
 
-/// The part of a workgroup's lanes that has no thread, 0 to 1.
-pub fn lanes_idle(threads: u32, subgroup_size: u32) -> f64 {
-    let lanes = threads.max(1).next_multiple_of(subgroup_size.max(1));
-    1.0 - f64::from(threads.max(1)) / f64::from(lanes)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn lanes_without_a_thread_are_counted() {
-        assert_eq!(lanes_idle(256, 32), 0.0);
-        assert_eq!(lanes_idle(16, 32), 0.5);
-        assert_eq!(lanes_idle(16, 64), 0.75);
-        assert!((lanes_idle(96, 64) - 0.25).abs() < 1e-12);
-    }
 
     #[test]
     fn default_kernel_fits_eight_times_on_rdna2() {

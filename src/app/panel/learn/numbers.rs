@@ -5,10 +5,9 @@ use egui::{Grid, Ui};
 use super::super::Facts;
 use super::super::theme::{DIM, bytes, number, row};
 use super::Shown;
-use super::calculator::lanes_idle;
 use super::query::Query;
 use gravitile::forces::direct::gpu::KernelConfig;
-use gravitile::inspect::{LEAST_PER_INTERACTION, Report};
+use gravitile::inspect::{LEAST_PER_INTERACTION, Report, lanes_idle};
 use gravitile::measure::{Ceilings, predict};
 use gravitile::sim::EngineKind;
 

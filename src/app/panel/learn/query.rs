@@ -77,10 +77,12 @@ pub fn ceilings(adapter: &AdapterInfo) -> Query<Ceilings> {
     })
 }
 
-/// Measuring has to wait for the device, which a page cannot do.
+/// Measured in the lesson's page, whose worker waits for the device.
 #[cfg(target_arch = "wasm32")]
 pub fn ceilings(_: &AdapterInfo) -> Query<Ceilings> {
-    Query::Done(Err("they are measured by 'gravitile bench', not in a browser".to_owned()))
+    Query::Done(Err(
+        "they are measured in the lesson (lesson.html), and by 'gravitile bench'".to_owned()
+    ))
 }
 
 #[cfg(test)]

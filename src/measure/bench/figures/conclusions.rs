@@ -3,7 +3,7 @@
 use super::Figure;
 use super::curves::of;
 use crate::measure::plot::{number, short};
-use crate::measure::{Ceiling, Kind, Record, grouped};
+use crate::measure::{Ceiling, Kind, Limit, Record, grouped};
 
 /// Curves whose values differ by less than this fraction count as equal.
 const SAME: f64 = 0.03;
@@ -51,10 +51,57 @@ pub(super) fn trend_of_optimum(x: &str, own: &[&Record]) -> Vec<String> {
     vec![format!("The best {x} here {words}: {}", list.join(", "))]
 }
 
-/// The fastest series at each number of bodies.
+/// The fastest series at each number of bodies, in one sentence for neighbouring numbers with the same.
 pub(super) fn fastest_at_each_size(own: &[&Record], _: &[Record]) -> Vec<String> {
-    let sizes = grouped(own.iter().map(|record| (record.sinks, *record)));
-    sizes.iter().filter_map(|(n, rows)| at_size(*n as f64, rows)).collect()
+    let mut sizes = grouped(own.iter().map(|record| (record.sinks, *record)));
+    sizes.sort_by_key(|(n, _)| *n);
+    let fastest: Vec<Fastest> =
+        sizes.iter().filter_map(|(n, rows)| Fastest::at(*n as f64, rows)).collect();
+    fastest.chunk_by(|a, b| a.most.series == b.most.series).map(Fastest::sentence).collect()
+}
+
+/// The fastest kernel at one number of bodies, and the next.
+struct Fastest<'r> {
+    n: f64,
+    most: &'r Record,
+    next: &'r Record,
+}
+
+impl<'r> Fastest<'r> {
+    fn at(n: f64, rows: &[&'r Record]) -> Option<Self> {
+        let (_, most) = ends(rows)?;
+        let others: Vec<&Record> =
+            rows.iter().copied().filter(|r| r.series != most.series).collect();
+        let (_, next) = ends(&others)?;
+        Some(Self { n, most, next })
+    }
+
+    /// How much more it makes than the next.
+    fn lead(&self) -> f64 {
+        rate(self.most) / rate(self.next)
+    }
+
+    fn sentence(run: &[Self]) -> String {
+        let (first, last) = (&run[0], &run[run.len() - 1]);
+        let series = &first.most.series;
+        if run.len() == 1 {
+            return format!(
+                "N = {}: {series} makes most, {}; next is {} with {}",
+                short(first.n),
+                number(rate(first.most)),
+                first.next.series,
+                number(rate(first.next))
+            );
+        }
+        format!(
+            "N = {} to {}: {series} makes most, {} to {}, up to {:.2} times the next",
+            short(first.n),
+            short(last.n),
+            number(rate(first.most)),
+            number(rate(last.most)),
+            run.iter().map(Self::lead).fold(1.0, f64::max)
+        )
+    }
 }
 
 /// The measured multiply-adds per unit and clock, with units and clock as reported by the chip.
@@ -115,44 +162,37 @@ fn along(series: &str, x: &str, curve: &[&Record]) -> Option<(String, f64)> {
     Some((line, most.x))
 }
 
-/// The fastest at one number of bodies, and by how much.
-fn at_size(n: f64, rows: &[&Record]) -> Option<String> {
-    if rows.len() < 2 {
-        return None;
-    }
-    let (_, most) = ends(rows)?;
-    let others: Vec<&Record> = rows.iter().copied().filter(|r| r.series != most.series).collect();
-    let (_, next) = ends(&others)?;
-    Some(format!(
-        "N = {}: {} makes most, {}; next is {} with {}",
-        short(n),
-        most.series,
-        number(rate(most)),
-        next.series,
-        number(rate(next))
-    ))
-}
-
-/// How far the model's predictions are from the measurements.
-fn model(rows: &[&Record]) -> Option<String> {
+/// How far the model's predictions are from the measurements, and what the largest difference is due to.
+pub fn model(rows: &[&Record]) -> Vec<String> {
     let known = rows.iter().filter_map(|row| {
         let predicted = row.predicted_per_sec.filter(|rate| *rate > 0.0)? / 1e9;
         let ratio = predicted / rate(row);
         Some((*row, predicted, ratio.max(1.0 / ratio)))
     });
     let known: Vec<_> = known.collect();
-    let (row, predicted, factor) = *known.iter().max_by(|a, b| a.2.total_cmp(&b.2))?;
+    let Some((row, predicted, factor)) = known.iter().max_by(|a, b| a.2.total_cmp(&b.2)) else {
+        return Vec::new();
+    };
     let ratio = |(row, predicted, _): &(&Record, f64, f64)| predicted / rate(row);
     let near = known.iter().filter(|known| (ratio(known) - 1.0).abs() <= NEAR).count();
-    Some(format!(
+    let mut sentences = vec![format!(
         "The model: {near} of {} predictions are within {:.0} % of what was measured; the farthest is off by a factor of {factor:.2} ({}, N = {}: {} predicted, {} measured)",
         known.len(),
         100.0 * NEAR,
         row.kernel_in_words(),
         short(row.sinks as f64),
-        number(predicted),
+        number(*predicted),
         number(rate(row))
-    ))
+    )];
+    let limit = row.limit.as_deref().and_then(Limit::named);
+    sentences.extend(limit.filter(|_| *factor > 1.0 + NEAR).map(|limit| {
+        let (than, why) = match *predicted > rate(row) {
+            true => ("less was measured", limit.left_out()),
+            false => ("more was measured", limit.overestimates()),
+        };
+        format!("There the model takes {} for the limit, and {than}: {why}", limit.name())
+    }));
+    sentences
 }
 
 #[cfg(test)]
@@ -215,6 +255,12 @@ mod tests {
             "{}",
             sentences[3]
         );
+        // 5 measured where arithmetic would allow 20.
+        assert!(
+            sentences[4].contains("arithmetic for the limit, and less was measured: it counts"),
+            "{}",
+            sentences[4]
+        );
         let turned = [
             curve("a", [5.0, 9.0, 40.0]),
             curve("b", [9.0, 5.0, 1.0]),
@@ -228,5 +274,19 @@ mod tests {
         assert!(conclusions("p", &[]).is_empty());
         let two = [at("q", "1 thread", 256.0, 2.0), at("q", "4 threads", 256.0, 3.0)];
         assert!(conclusions("q", &two)[0].contains("4 threads makes most, 3.00; next is 1 thread"));
+        let sized = |n: u64, rate: f64, series: &str| {
+            let mut record = at("q", series, n as f64, rate);
+            (record.sinks, record.predicted_per_sec) = (n, None);
+            record
+        };
+        let run = [(256, 1.0, 3.0), (512, 2.0, 8.0), (1024, 9.0, 8.5)];
+        let both = |(n, one, four)| [sized(n, one, "1 thread"), sized(n, four, "4 threads")];
+        assert_eq!(
+            conclusions("q", &run.map(both).concat()),
+            [
+                "N = 256 to 512: 4 threads makes most, 3.00 to 8.00, up to 4.00 times the next",
+                "N = 1,024: 1 thread makes most, 9.00; next is 4 threads with 8.50"
+            ]
+        );
     }
 }

@@ -10,13 +10,17 @@ use crate::error::{Error, Result};
 use crate::forces::direct::gpu::{KernelConfig, KernelRequest};
 use crate::gpu::Gpu;
 
+mod ceilings;
 #[cfg_attr(target_arch = "wasm32", allow(dead_code, reason = "a page has figures of kernels only"))]
 mod conclusions;
 #[cfg_attr(target_arch = "wasm32", allow(dead_code, reason = "a page has figures of kernels only"))]
 mod curves;
 mod kernels;
 
+pub(super) use ceilings::CEILINGS;
+pub use ceilings::{ceilings_of, ceilings_plots};
 use conclusions::Conclusion;
+pub use conclusions::model as conclusions_on_model;
 pub use curves::FLOPS_WITH_JERK;
 #[cfg(not(target_arch = "wasm32"))]
 pub(super) use curves::rate;
@@ -185,7 +189,8 @@ pub const FIGURES: &[Figure] = &[
     derivatives::PRECISION,
     derivatives::ORDER,
     blocks::BLOCKS,
-    roofline::CEILINGS,
+    Figure::own(CEILINGS, |session| session.ceilings().map(|_| ()), ceilings_plots)
+        .concluding(&[conclusions::per_unit_and_clock]),
     roofline::ROOFLINE,
     instructions::INSTRUCTIONS,
     rule::RULE,

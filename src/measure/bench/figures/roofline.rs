@@ -1,54 +1,13 @@
-//! The ceilings of the adapter, and the roofline: rate against flops per byte, with kernels on it
-//! (Williams, Waterman and Patterson 2009).
+//! The roofline: rate against flops per byte, with kernels on it (Williams, Waterman and Patterson 2009).
 
-use super::conclusions::per_unit_and_clock;
+use super::ceilings::ceilings_of;
 use super::curves::{curves, gflops, of};
 use super::kernels::CHAPTER;
 use super::{Figure, Plan};
 use crate::forces::direct::FLOPS;
 use crate::forces::direct::gpu::KernelConfig;
-use crate::gpu::DeviceClass;
-use crate::measure::plot::{Axis, Bars, Curve, CurvePoint, Plot, number};
-use crate::measure::{Ceiling, Ceilings, Kind, Limit, Point, Record, predict};
-
-pub(super) const CEILINGS: Figure =
-    Figure::own("ceilings", |session| session.ceilings().map(|_| ()), ceilings_plots)
-        .concluding(&[per_unit_and_clock]);
-
-/// Enough bodies that latency, dispatch and idle units do not matter.
-const MANY: usize = 1 << 22;
-
-/// The ceilings among some records; `None` if none was measured.
-pub(super) fn ceilings_of(records: &[Record]) -> Option<Ceilings> {
-    let mut found = records.iter().filter(|r| r.kind == Kind::Ceiling).peekable();
-    let in_series = found.peek()?.device.kind == DeviceClass::Software.name();
-    let rates = found.filter_map(|r| Some((r.ceiling()?, r.per_sec()?)));
-    Some(Ceilings::of(rates).in_series(in_series))
-}
-
-fn ceilings_plots(records: &[Record]) -> Vec<Plot> {
-    let Some(ceilings) = ceilings_of(records) else { return Vec::new() };
-    let config = KernelConfig { r: 4, ..CHAPTER };
-    let Some(prediction) = predict(&ceilings, &config, MANY, MANY) else { return Vec::new() };
-    let mut bars = vec![("pair function, in registers", ceilings.get(Ceiling::Pair) / 1e9)];
-    for (limit, secs) in &prediction.parts {
-        let name = match limit {
-            Limit::Arithmetic => "instruction issue",
-            Limit::Rsqrt => "reciprocal square roots",
-            Limit::WorkgroupMemory => "workgroup memory",
-            Limit::Storage => "storage bandwidth",
-            _ => continue,
-        };
-        bars.push((name, MANY as f64 * MANY as f64 / secs / 1e9));
-    }
-    let in_words =
-        |(name, rate): (&str, f64)| (name.to_owned(), rate, format!("{} G/s", number(rate)));
-    vec![Plot::Bars(Bars {
-        title: "What each resource alone would allow, p = 256, r = 4, u = 4".to_owned(),
-        x: Axis::decades("rate, 10⁹ interactions/s"),
-        bars: bars.into_iter().map(in_words).collect(),
-    })]
-}
+use crate::measure::plot::{Axis, Curve, CurvePoint, Plot};
+use crate::measure::{Ceiling, Kind, Point, Record};
 
 pub(super) const ROOFLINE: Figure = Figure::kernels("roofline", roofline_points, roofline_plots);
 

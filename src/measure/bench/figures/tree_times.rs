@@ -4,8 +4,8 @@
 use web_time::Instant;
 
 use super::Figure;
+use super::ceilings::ceilings_of;
 use super::curves::{OVER_N, curves, filled, median, recoloured};
-use super::roofline::ceilings_of;
 use super::tree::{Problem, Row, SOFTENING, blank, octgrav, rows, size};
 use crate::error::Result;
 use crate::forces::tree::gpu::{Part, Stage, WalkShape};

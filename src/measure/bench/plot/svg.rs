@@ -13,7 +13,8 @@ const STYLE: &str = include_str!("plot.css");
 
 /// A document under its title.
 pub struct Svg {
-    title: String,
+    label: String,
+    width: f64,
     shapes: String,
 }
 
@@ -24,9 +25,14 @@ fn escaped(text: &str) -> String {
 
 impl Svg {
     pub fn new(title: &str) -> Self {
-        let mut svg = Self { title: escaped(title), shapes: String::new() };
+        let mut svg = Self::untitled(WIDTH, title);
         svg.text((MARGIN, TITLE / 2.0 + 2.0), "title", title);
         svg
+    }
+
+    /// A document of another width, described by `label` and without a title on it.
+    pub fn untitled(width: f64, label: &str) -> Self {
+        Self { label: escaped(label), width, shapes: String::new() }
     }
 
     fn add(&mut self, shape: std::fmt::Arguments<'_>) {
@@ -61,6 +67,19 @@ impl Svg {
         ));
     }
 
+    /// Dots of one diameter: a path of strokes without length, whose ends are round.
+    pub fn dots(
+        &mut self,
+        class: &str,
+        points: impl IntoIterator<Item = (f64, f64)>,
+        diameter: f64,
+    ) {
+        let points: String = points.into_iter().map(|(x, y)| format!("M{x:.1} {y:.1}h0")).collect();
+        self.add(format_args!(
+            "<path class=\"{class}\" stroke-linecap=\"round\" stroke-width=\"{diameter}\" d=\"{points}\"/>"
+        ));
+    }
+
     /// A rectangle from its upper left corner on, with an attribute for its colour.
     pub fn rectangle(&mut self, colour: &str, (x, y): (f64, f64), (width, height): (f64, f64)) {
         self.add(format_args!(
@@ -70,11 +89,11 @@ impl Svg {
 
     /// The document, with a description for screen readers.
     pub fn finish(self, height: f64) -> String {
-        let Self { title, shapes } = self;
+        let Self { label, width, shapes } = self;
         format!(
-            "<svg class=\"gravitile\" role=\"img\" aria-label=\"{title}\" width=\"{WIDTH}\" height=\"{height:.0}\" \
-             viewBox=\"0 0 {WIDTH} {height:.0}\" xmlns=\"http://www.w3.org/2000/svg\">\n\
-             <style>{STYLE}</style><title>{title}</title>\n\
+            "<svg class=\"gravitile\" role=\"img\" aria-label=\"{label}\" width=\"{width}\" height=\"{height:.0}\" \
+             viewBox=\"0 0 {width} {height:.0}\" xmlns=\"http://www.w3.org/2000/svg\">\n\
+             <style>{STYLE}</style><title>{label}</title>\n\
              <rect class=\"paper\" width=\"100%\" height=\"100%\"/>\n{shapes}</svg>\n"
         )
     }
