@@ -19,7 +19,7 @@ pub const MID_TONE: f32 = 0.38;
 /// Intensities are clamped to this one; half floats end at 65504.
 pub const LARGEST: f32 = 60000.0;
 /// Desaturation of the brightest places.
-pub const BLEACH: f32 = 0.5;
+pub const BLEACH: f32 = 0.3;
 /// Upper bound of the desaturation.
 pub const MOST_BLEACH: f32 = 0.8;
 /// Above this the brightest channel approaches 1 without reaching it.
