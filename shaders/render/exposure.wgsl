@@ -6,7 +6,7 @@
 const BINS = 256u;
 const BINS_PER_OCTAVE: f32 = 8.0;
 const LEAST_LOG2: f32 = -18.0;
-const LIGHT_ABOVE_WHITE: f32 = 0.02;
+const LIGHT_ABOVE_WHITE: f32 = 0.04;
 const LIGHT_ABOVE_MID: f32 = 0.72;
 const MID_TONE: f32 = 0.38;
 const UNSEEN_LOG2: f32 = 0.05;

@@ -1,8 +1,7 @@
 //! Mixing a pixel with the smooth picture, on the CPU. Mirrors `tone_map.wgsl` and `exposure.wgsl`.
 
 use super::glow::{Smoothing, at_least, at_most, enough, intensity};
-use super::hdr_image::HdrImage;
-use super::tone::LARGEST;
+use super::hdr_image::{HdrImage, LARGEST};
 
 /// The fraction of the sharp picture that is shown where enough bodies overlap to make it smooth by
 /// itself. The rest is glow around bright places.

@@ -55,7 +55,7 @@ const ENOUGH_SHARP: f64 = 40.0;
 /// The part of the light of sparse bodies that is shown as single stars.
 const STARS: f64 = 0.05;
 /// The same with streaks, which are to be followed by eye.
-const STREAKS: f64 = 0.15;
+const STREAKS: f64 = 0.1;
 /// The area of a kernel of the sharp picture, in pixels of the shrunk one: that of the least
 /// sprite.
 const SHARP_AREA: f64 = 0.3;

@@ -374,7 +374,7 @@ impl Look {
         let few = (5000.0 / drawn).powf(0.25).clamp(1.0, 4.0);
         let many = (100_000.0 / drawn).powf(0.25).clamp(0.6, 1.0);
         let size = self.style.sprite_size as f32;
-        let least = (2.0 * size * few * many * (side / 720.0).min(4.0)).max(1.6);
+        let least = (2.0 * size * few * many * (side / 720.0).clamp(1.0 / few, 4.0)).max(1.6);
         let most = 0.08 * size * side * (200.0 / drawn).min(1.0);
         [least, most.max(least)]
     }
