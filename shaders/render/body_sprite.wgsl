@@ -31,6 +31,8 @@ struct ComponentLook {
 }
 
 const SCALE_STEPS = 32u;
+// Makes the mean of luck() 1: 256 / the sum of (i / 255)^32 over i = 0 to 255.
+const LUCK: f32 = 31.07653;
 // The colour of a disk's middle.
 const OLD = vec3f(1.18, 0.88, 0.54);
 // Gas: thin, where stars begin to form in it, and where they have.
@@ -70,11 +72,14 @@ struct BodySprite {
     centre_px: vec2f,
     // 0 if nothing of the body is seen.
     radius_px: f32,
+    // As if all bodies of a component were equally bright.
     peak: vec3f,
+    // Peak intensity of the body as a single star; the mean over many bodies is that of `peak`.
+    star: f32,
 }
 
 fn unseen_sprite() -> BodySprite {
-    return BodySprite(vec2f(0.0), 0.0, vec3f(0.0));
+    return BodySprite(vec2f(0.0), 0.0, vec3f(0.0), 0.0);
 }
 
 // Thin gas is seen faintly; where it is dense it glows, and where it is densest young stars outshine it.
@@ -114,22 +119,20 @@ fn sprite_within(body: u32, margin_px: f32) -> BodySprite {
     if !(all(centre_px + reach_px > vec2f(0.0)) && all(centre_px - reach_px < size_px)) {
         return unseen_sprite();
     }
-    // A sprite enlarged to the least radius spreads its light, so that the sum over its pixels is preserved.
-    let coverage = min(true_radius_px / radius_px, 1.0);
+    // A sprite of another radius spreads its light: the sum over its pixels stays the same.
+    let coverage = true_radius_px / radius_px;
     let towards_near = min((depth - view.near) / (3.0 * view.near), 1.0);
     let fade = towards_near * towards_near * (3.0 - 2.0 * towards_near);
     let heaviness = sqrt(clamp(point.w * component.inverse_mean_mass, 0.09, 9.0));
     let chance = f32((tag >> 8u) & 0xffu) * (1.0 / 255.0);
     let tint = (f32(tag >> 16u) * (2.0 / 255.0) - 1.0) * look.variety;
-    // 4 chance^3 has mean 1: many faint stars, few bright ones, the same light in all.
-    let luck = 1.0 + look.variety * (4.0 * chance * chance * chance - 1.0);
     // The target is 50 times as far as the near plane.
     let nearness = clamp(1.0 - depth / (50.0 * view.near), -1.0, 0.5);
     let cue = exp2(4.0 * look.depth_cue * nearness);
-    let light = coverage * coverage * fade * heaviness * luck * cue;
+    let light = coverage * coverage * fade * heaviness * cue;
     var own = component.peak;
     if component.by_birth > 0.0 {
-        own = mix(component.white_peak * OLD, own, clamp(vectors[body].x, 0.0, 1.0));
+        own = mix(own, component.white_peak * OLD, clamp(vectors[body].x, 0.0, 1.0));
     }
     var colour = own * vec3f(1.0 + 0.35 * tint, 1.0, 1.0 - 0.35 * tint);
     if component.is_gas > 0.0 && (look.medium & 1u) != 0u {
@@ -151,7 +154,18 @@ fn sprite_within(body: u32, margin_px: f32) -> BodySprite {
     if (look.medium & 2u) != 0u {
         colour *= exp(-surroundings[body].y * REDDENING);
     }
-    return BodySprite(centre_px, radius_px, colour * light);
+    let peak = colour * light;
+    let star = (peak.r + peak.g + peak.b) * (1.0 / 3.0) * luck(chance);
+    return BodySprite(centre_px, radius_px, peak, star);
+}
+
+// The brightness of a single star relative to the mean, for chance = 0, 1/255 .. 1.
+fn luck(chance: f32) -> f32 {
+    let square = chance * chance;
+    let fourth = square * square;
+    let eighth = fourth * fourth;
+    let sixteenth = eighth * eighth;
+    return 1.0 + look.variety * (LUCK * sixteenth * sixteenth - 1.0);
 }
 
 // Fraction of the peak at that offset from the centre.

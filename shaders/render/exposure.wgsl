@@ -6,11 +6,13 @@
 const BINS = 256u;
 const BINS_PER_OCTAVE: f32 = 8.0;
 const LEAST_LOG2: f32 = -18.0;
-const LIGHT_ABOVE_WHITE: f32 = 0.015;
+const LIGHT_ABOVE_WHITE: f32 = 0.04;
 const LIGHT_ABOVE_MID: f32 = 0.72;
 const MID_TONE: f32 = 0.38;
 const UNSEEN_LOG2: f32 = 0.05;
 const FAR_LOG2: f32 = 2.0;
+// The brightest single star, relative to the mean.
+const MOST_LUCK: f32 = 32.0;
 
 @group(0) @binding(0) var<uniform> tone: ToneUniform;
 @group(0) @binding(1) var<storage, read_write> state: ExposureState;
@@ -52,12 +54,15 @@ fn meter(
     }
     workgroupBarrier();
     if all(pixel.xy < textureDimensions(base)) {
-        let sharp = textureLoad(base, pixel.xy, 0).a;
+        let shrunk = textureLoad(base, pixel.xy, 0);
+        let sharp = shrunk.a;
         let glowing = textureLoad(glow, pixel.xy, 0);
         var level = sharp;
         var brightest = vec2f(0.0, 1.0);
         if tone.smoothing.is_on != 0u {
-            level = mix(sharp, intensity(glowing), bloom_weight(glowing, tone.smoothing)) * glowing.a;
+            // Means, not the brightest of four blocks: these are noise, which depends on the picture's size.
+            let weight = bloom_weight(glowing, tone.smoothing);
+            level = mix(intensity(shrunk), intensity(glowing), weight) * glowing.a;
             brightest = brightest_glow(pixel.xy, glowing);
         }
         let counted = (log2(max(level, 1e-30)) - LEAST_LOG2) * BINS_PER_OCTAVE;
@@ -65,7 +70,8 @@ fn meter(
         // `sharp` is the mean of a block of pixels, one of which may hold all the light. Nonnegative floats
         // sort like their bits.
         let side_px = 1.0 + ceil(0.5 * shrink_factor(vec2f(textureDimensions(hdr))));
-        let most = max(side_px * side_px * sharp, brightest.x) * brightest.y;
+        let sharpest = side_px * side_px * sharp;
+        let most = (max(sharpest, brightest.x) + tone.smoothing.stars * MOST_LUCK * sharpest) * brightest.y;
         atomicMax(&tile_light[place.x / 8u + place.y / 8u * 2u], bitcast<u32>(max(most, 0.0)));
     }
     workgroupBarrier();

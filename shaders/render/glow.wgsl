@@ -5,6 +5,11 @@
 
 // The share of a finer level that is mixed in where there are very many bodies.
 const MOST_PART: f32 = 0.97;
+// Side in pixels of the shrunk picture of a level that is always shown: no haze is wider.
+const WIDEST: f32 = 32.0;
+// See glow.rs.
+const LEAST_VOID: f32 = 4.0;
+const VOID: f32 = 0.14;
 
 @group(0) @binding(0) var source: texture_2d<f32>;
 @group(0) @binding(1) var smoothly: sampler;
@@ -127,8 +132,14 @@ fn fs_refine(@builtin(position) position: vec4f) -> @location(0) vec4f {
     let sides = vec2f(textureDimensions(base)) / vec2f(textureDimensions(own));
     // Sizes of levels are rounded up: finds the intended power of two.
     let cell = exp2(round(log2(max(sides.x, sides.y))));
-    let part = enough(intensity(coarse) * smoothing.crowding * (cell * cell));
-    let light = mix(coarse.rgb, fine, mix(smoothing.least_part, MOST_PART, part));
+    let crowded = smoothing.crowding * (cell * cell);
+    let least = min(max(smoothing.least_part, cell / WIDEST), MOST_PART);
+    // Less light than the chance of the number of bodies explains is an edge.
+    let lacking = max(intensity(coarse) - (fine.r + fine.g + fine.b) * (1.0 / 3.0), 0.0);
+    let square = select(0.0, lacking * lacking * crowded, cell >= LEAST_VOID);
+    let void_part = square / max(square + VOID * intensity(coarse), 1e-30);
+    let part = max(enough(intensity(coarse) * crowded), void_part);
+    let light = mix(coarse.rgb, fine, mix(least, MOST_PART, part));
     let neighbourhood = (light.r + light.g + light.b) * (1.0 / 3.0) + smoothing.dimmest;
     let gain = exp2(-smoothing.evenness * log2(neighbourhood));
     return vec4f(light, select(coarse.a, gain, cell >= smoothing.neighbourhood));

@@ -9,10 +9,10 @@ struct Smoothing {
     evenness: f32,
     dimmest: f32,
     neighbourhood: f32,
+    stars: f32,
     is_on: u32,
     pad_0: u32,
     pad_1: u32,
-    pad_2: u32,
 }
 
 // Lines of the shrunk picture, along its shorter side.
@@ -33,6 +33,11 @@ fn shrink_factor(size_px: vec2f) -> f32 {
 // Approaching 1 faster would leave dark rings around bright cores.
 fn enough(crowded: f32) -> f32 {
     return 1.0 - 1.0 / (1.0 + crowded);
+}
+
+// How much of a pixel's light is shown as single stars, where the smooth picture is `glow`.
+fn star_weight(glow: vec4f, smoothing: Smoothing) -> f32 {
+    return smoothing.stars * (1.0 - enough(intensity(glow) * smoothing.sharp_crowding));
 }
 
 // How much of a pixel's light comes from the smooth picture, whose value there is `glow`.

@@ -23,12 +23,13 @@ struct Trailing {
     shown: f32,
 }
 
-// Red, green and blue of each pixel.
-@group(3) @binding(0) var<storage, read_write> trail: array<f32>;
+// The light of each pixel.
+@group(3) @binding(0) var<storage, read_write> trail: array<vec4f>;
 @group(3) @binding(1) var<uniform> trailing: Trailing;
 
 fn add_pixel(pixel: vec2u, seen: BodySprite, inverse_square_radius: f32) {
-    add_light(pixel, seen.peak * profile(vec2f(pixel) + 0.5 - seen.centre_px, inverse_square_radius));
+    let part = profile(vec2f(pixel) + 0.5 - seen.centre_px, inverse_square_radius);
+    add_light(pixel, vec4f(seen.peak, seen.star) * part);
 }
 
 // Pixels whose centres lie in the square around a sprite; the ends are exclusive.
@@ -98,22 +99,22 @@ fn is_one(pixel: vec2u) -> bool {
 }
 
 // Converts the sums to light and clears them for the next picture.
-fn light_of(pixel: vec2u) -> vec3f {
+fn light_of(pixel: vec2u) -> vec4f {
     if all(pixel == vec2u(0u)) {
         atomicStore(&large_sprites.count, 0u);
     }
     let word = WORDS * index_of(pixel);
-    return vec3f(take(word), take(word + 2u), take(word + 4u));
+    return vec4f(take(word), take(word + 2u), take(word + 4u), take(word + 6u));
 }
 
 // Half floats end at 65504, and an infinity in a trail would never fade.
-const LARGEST = vec3f(60000.0);
+const LARGEST = vec4f(60000.0);
 
-fn paint(pixel: vec2u, light: vec3f) {
+fn paint(pixel: vec2u, light: vec4f) {
 //% if light_format == "rgba16float"
-    textureStore(picture, pixel, vec4f(min(light, LARGEST), 0.0));
+    textureStore(picture, pixel, min(light, LARGEST));
 //% else
-    textureStore(picture, pixel, vec4f(light, 0.0));
+    textureStore(picture, pixel, light);
 //% endif
 }
 
@@ -133,11 +134,8 @@ fn resolve_trailing(@builtin(global_invocation_id) pixel: vec3u) {
         return;
     }
     let light = light_of(pixel.xy);
-    let first = 3u * index_of(pixel.xy);
-    let before = vec3f(trail[first], trail[first + 1u], trail[first + 2u]);
-    let after = min(light, LARGEST) * (1.0 - trailing.kept) + before * trailing.kept;
-    trail[first] = after.r;
-    trail[first + 1u] = after.g;
-    trail[first + 2u] = after.b;
+    let at = index_of(pixel.xy);
+    let after = min(light, LARGEST) * (1.0 - trailing.kept) + trail[at] * trailing.kept;
+    trail[at] = after;
     paint(pixel.xy, after * trailing.shown + light * (1.0 - trailing.shown));
 }

@@ -7,12 +7,13 @@ struct Varyings {
     @builtin(position) position: vec4f,
     // Centre in pixels and 1 / radius^2.
     @location(0) @interpolate(flat) place: vec3f,
-    @location(1) @interpolate(flat) peak: vec3f,
+    // Alpha is the light as a single star.
+    @location(1) @interpolate(flat) peak: vec4f,
 }
 
 // Outside of clip space, so that nothing is rasterised.
 fn unseen() -> Varyings {
-    return Varyings(vec4f(2.0, 2.0, 2.0, 1.0), vec3f(0.0), vec3f(0.0));
+    return Varyings(vec4f(2.0, 2.0, 2.0, 1.0), vec3f(0.0), vec4f(0.0));
 }
 
 @vertex
@@ -31,11 +32,11 @@ fn vs_sprite(@builtin(vertex_index) vertex: u32) -> Varyings {
     return Varyings(
         vec4f(clip.x, -clip.y, 0.5, 1.0),
         vec3f(seen.centre_px, 1.0 / (seen.radius_px * seen.radius_px)),
-        seen.peak,
+        vec4f(seen.peak, seen.star),
     );
 }
 
 @fragment
 fn fs_sprite(in: Varyings) -> @location(0) vec4f {
-    return vec4f(in.peak * profile(in.position.xy - in.place.xy, in.place.z), 0.0);
+    return in.peak * profile(in.position.xy - in.place.xy, in.place.z);
 }

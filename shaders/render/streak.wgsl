@@ -11,8 +11,9 @@ struct Varyings {
     @location(0) @interpolate(flat) ends: vec4f,
     @location(1) @interpolate(flat) joints: vec4f,
     @location(2) @interpolate(flat) shape: vec4f,
-    // Alpha is the length of the pieces before.
     @location(3) @interpolate(flat) peak: vec4f,
+    // Length of the pieces before.
+    @location(4) @interpolate(flat) before_px: f32,
 }
 
 @vertex
@@ -37,7 +38,7 @@ fn vs_streak(@builtin(vertex_index) vertex: u32) -> Varyings {
     }
     if !found {
         // Outside of clip space, so that nothing is rasterised.
-        return Varyings(vec4f(2.0, 2.0, 2.0, 1.0), vec4f(0.0), vec4f(0.0), vec4f(0.0), vec4f(0.0));
+        return Varyings(vec4f(2.0, 2.0, 2.0, 1.0), vec4f(0.0), vec4f(0.0), vec4f(0.0), vec4f(0.0), 0.0);
     }
     let piece = pieces.piece;
     let own = direction_of(piece);
@@ -55,12 +56,13 @@ fn vs_streak(@builtin(vertex_index) vertex: u32) -> Varyings {
         vec4f(piece.first, piece.last),
         vec4f(piece.enters, piece.leaves),
         shape_of(streak),
-        vec4f(streak.peak, piece.before_px),
+        streak.peak,
+        piece.before_px,
     );
 }
 
 @fragment
 fn fs_streak(in: Varyings) -> @location(0) vec4f {
-    let piece = Piece(in.ends.xy, in.ends.zw, in.joints.xy, in.joints.zw, in.peak.w);
-    return vec4f(in.peak.rgb * piece_light(piece, in.shape, in.position.xy), 0.0);
+    let piece = Piece(in.ends.xy, in.ends.zw, in.joints.xy, in.joints.zw, in.before_px);
+    return in.peak * piece_light(piece, in.shape, in.position.xy);
 }

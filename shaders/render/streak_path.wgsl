@@ -104,7 +104,8 @@ struct Streak {
     length_px: f32,
     // Fraction of the half-width at the head, radius_px, that is missing at the tail.
     taper: f32,
-    peak: vec3f,
+    // Alpha is the light as a single star.
+    peak: vec4f,
     // How far the light fades towards the tail: 0 for a body at rest, towards 1 for a long streak.
     fading: f32,
 }
@@ -185,7 +186,7 @@ fn streak_of(body: u32) -> Streak {
     streak.radius_px = radius_px;
     streak.taper = taper;
     streak.fading = fading;
-    streak.peak = seen.peak * (share * STREAK_LIGHT * sprite_light / (line + ends));
+    streak.peak = vec4f(seen.peak, seen.star) * (share * STREAK_LIGHT * sprite_light / (line + ends));
     return streak;
 }
 

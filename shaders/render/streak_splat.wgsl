@@ -36,7 +36,7 @@ fn crossing(start: f32, slope: f32, least: f32, most: f32) -> vec2f {
 }
 
 // Adds the pixels of a piece, from `start` in steps of `stride`, along the piece and across it.
-fn add_piece(piece: Piece, shape: vec4f, peak: vec3f, start: vec2i, stride: vec2i) {
+fn add_piece(piece: Piece, shape: vec4f, peak: vec4f, start: vec2i, stride: vec2i) {
     let radius_px = shape.y;
     let along_piece = direction_of(piece);
     let least = -margin_px(radius_px, along_piece, piece.enters);

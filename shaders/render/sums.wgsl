@@ -1,4 +1,4 @@
-// Sums of light as integers, three of 64 bits per pixel, for splat.wgsl and streak_splat.wgsl. Needs the sprite uniform.
+// Sums of light as integers, four of 64 bits per pixel, for splat.wgsl and streak_splat.wgsl. Needs the sprite uniform.
 
 const GROUP = 64u;
 // Workgroups in a row of a dispatch with one thread per body.
@@ -10,8 +10,8 @@ const LARGE_GROUPS = 2048u;
 const MOST_UNITS: f32 = 8796093022208.0;
 const WORD: f32 = 4294967296.0;
 const PER_WORD: f32 = 2.3283064365386963e-10;
-// Words per pixel: low and high for red, green and blue.
-const WORDS = 6u;
+// Words per pixel: low and high for red, green, blue and the light as single stars.
+const WORDS = 8u;
 
 @group(1) @binding(0) var<storage, read_write> sums: array<atomic<u32>>;
 
@@ -36,9 +36,10 @@ fn index_of(pixel: vec2u) -> u32 {
     return pixel.y * u32(sprite.view.width_px) + pixel.x;
 }
 
-fn add_light(pixel: vec2u, light: vec3f) {
+fn add_light(pixel: vec2u, light: vec4f) {
     let word = WORDS * index_of(pixel);
     add(word, light.r);
     add(word + 2u, light.g);
     add(word + 4u, light.b);
+    add(word + 6u, light.a);
 }

@@ -10,7 +10,7 @@ override IS_LARGE: bool = false;
 
 // Half floats end at 65504.
 const LARGEST: f32 = 60000.0;
-const BLEACH: f32 = 0.5;
+const BLEACH: f32 = 0.3;
 const MOST_BLEACH: f32 = 0.8;
 // Above this the brightest channel approaches 1 without reaching it.
 const KNEE: f32 = 0.7;
@@ -74,11 +74,16 @@ fn glow_at(position: vec2f, size_px: vec2f) -> vec4f {
 
 // The finished pixel, linear.
 fn develop(position: vec2f) -> vec3f {
-    var pixel = textureLoad(hdr, vec2u(position), 0);
+    // Alpha is the light as single stars.
+    var pixel = min(textureLoad(hdr, vec2u(position), 0), vec4f(LARGEST));
     let size_px = vec2f(textureDimensions(hdr));
     if HAS_GLOW {
         let glowing = glow_at(position, size_px);
-        pixel = mix(pixel, glowing, bloom_weight(glowing, tone.smoothing)) * glowing.a;
+        let smooth_part = bloom_weight(glowing, tone.smoothing);
+        let stars = star_weight(glowing, tone.smoothing);
+        let brightness = pixel.a / max(intensity(pixel), 1e-30);
+        let of_sharp = ((1.0 - smooth_part) * (1.0 - stars) + stars * brightness) * glowing.a;
+        pixel = pixel * of_sharp + glowing * (smooth_part * (1.0 - stars) * glowing.a);
     }
     let rgb = min(pixel.rgb, vec3f(LARGEST));
     let light = (rgb.r + rgb.g + rgb.b) * (1.0 / 3.0);

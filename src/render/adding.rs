@@ -8,14 +8,14 @@
 //!
 //! With triangles, trails are two blended passes over the picture (`trail_pass`). With compute they
 //! are mixed in where the sums become light, because the rasteriser is the slow part of such
-//! devices; that takes 12 more bytes per pixel. Trails, ages and densities (`medium`) take memory
+//! devices; that takes 16 more bytes per pixel. Trails, ages and densities (`medium`) take memory
 //! only while they are shown.
 
 use super::camera::{Camera, View};
 use super::image::PictureSize;
 use super::look_uniform::LookUniform;
 use super::palette::NEW_STARS;
-use super::splat::RadiusLimits;
+use super::splat::{LUCK, RadiusLimits};
 use crate::error::{Error, Result};
 
 /// How the light of bodies is accumulated.
@@ -24,7 +24,7 @@ use crate::error::{Error, Result};
 pub enum Adding {
     /// Triangles blended by the rasteriser (`sprite.wgsl`): little memory, runs on any device.
     Raster,
-    /// Atomic additions to an integer buffer, 24 bytes per pixel (`splat.wgsl`).
+    /// Atomic additions to an integer buffer, 32 bytes per pixel (`splat.wgsl`).
     Compute,
 }
 
@@ -32,8 +32,8 @@ pub enum Adding {
 /// one without, for which reading the sums of all pixels is expensive. With fewer bodies the cost
 /// per picture is dominated by the pixels.
 const MANY: [u32; 2] = [10_000, 100_000];
-/// Bytes per pixel of the sum buffer: 64 bits for each of three colours.
-const PIXEL_BYTES: u64 = 24;
+/// Bytes per pixel of the sum buffer: 64 bits for each of three colours and for single stars.
+const PIXEL_BYTES: u64 = 32;
 
 impl Adding {
     /// The method for `count` bodies on pictures of `size`: compute for many bodies, if the device
@@ -118,13 +118,15 @@ pub(crate) fn list_bytes(count: u32) -> u64 {
 /// The light of one unit of the sums: a power of two, so that multiplying by it is exact.
 ///
 /// The brightest body gives up to 2^28 units at the distance of the camera's target, and typical
-/// ones, some 2^4 fainter, lose nothing visible to rounding. Nearer bodies give more if their
-/// sprites have the least radius: up to (1 / `Camera::NEAR_PART`)^2 times as much without the fade
+/// ones, some 2^7 fainter, lose nothing visible to rounding. Nearer bodies give more if their
+/// sprites grow no larger: up to (1 / `Camera::NEAR_PART`)^2 times as much without the fade
 /// near the eye, a factor of 208 with it. So no body gives more than 2^36 units, and the 2^27
 /// bodies that a buffer can hold stay within 64 bits.
-pub fn light_unit(view: &View, look: &LookUniform, [least_radius_px, _]: RadiusLimits) -> f32 {
+pub fn light_unit(view: &View, look: &LookUniform, limits: RadiusLimits) -> f32 {
     let variety = f64::from(look.variety);
-    let (heaviest, luckiest, tint) = (3.0, 1.0 + 3.0 * variety, 1.0 + 0.35 * variety);
+    let luckiest = 1.0 + (f64::from(LUCK) - 1.0) * variety;
+    let (heaviest, tint) = (3.0, 1.0 + 0.35 * variety);
+    let [least, most_px] = limits.map(f64::from);
     let most = |values: &[f32]| values.iter().fold(0.0, |most, &v| f64::max(most, f64::from(v)));
     let scale = look.scale.iter().map(|colour| most(&colour[..3])).fold(0.0, f64::max);
     let distance = f64::from(view.near) / Camera::NEAR_PART;
@@ -134,7 +136,7 @@ pub fn light_unit(view: &View, look: &LookUniform, [least_radius_px, _]: RadiusL
         .map(|component| {
             let radius_px =
                 f64::from(component.radius_in_world) * f64::from(view.focal_px) / distance;
-            let coverage = (radius_px / f64::from(least_radius_px)).min(1.0);
+            let coverage = radius_px / radius_px.clamp(least, most_px);
             let peak = match look.colour_by {
                 0 if component.is_gas > 0.0 => f64::from(component.white_peak) * most(&NEW_STARS),
                 0 => most(&component.peak).max(1.3 * f64::from(component.white_peak)) * tint,

@@ -1,7 +1,7 @@
 //! Mixing a pixel with the smooth picture, on the CPU. Mirrors `tone_map.wgsl` and `exposure.wgsl`.
 
-use super::glow::{Smoothing, enough, intensity};
-use super::hdr_image::HdrImage;
+use super::glow::{Smoothing, at_least, at_most, enough, intensity};
+use super::hdr_image::{HdrImage, LARGEST};
 
 /// The fraction of the sharp picture that is shown where enough bodies overlap to make it smooth by
 /// itself. The rest is glow around bright places.
@@ -18,15 +18,17 @@ pub fn bloom_weight(glow: [f32; 4], smoothing: &Smoothing) -> f32 {
     smoothing.bloom * (1.0 - sharp)
 }
 
-/// Mixes a pixel with the smooth picture, and scales it by the local exposure.
+/// Mixes a pixel with the smooth picture, shows part of its light as single stars, and scales it by
+/// the local exposure.
 #[inline(always)]
 pub fn blend(sharp: [f32; 4], glow: [f32; 4], smoothing: &Smoothing) -> [f32; 4] {
-    mix(sharp, glow, bloom_weight(glow, smoothing)).map(|channel| channel * glow[3])
-}
-
-#[inline(always)]
-fn mix(a: [f32; 4], b: [f32; 4], weight: f32) -> [f32; 4] {
-    std::array::from_fn(|k| a[k] + (b[k] - a[k]) * weight)
+    let smooth = bloom_weight(glow, smoothing);
+    let stars = smoothing.stars * (1.0 - enough(intensity(glow) * smoothing.sharp_crowding));
+    let sharp = sharp.map(|channel| at_most(channel, LARGEST));
+    let brightness = sharp[3] / at_least(intensity(sharp), 1e-30);
+    let of_sharp = ((1.0 - smooth) * (1.0 - stars) + stars * brightness) * glow[3];
+    let of_glow = smooth * (1.0 - stars) * glow[3];
+    std::array::from_fn(|k| sharp[k] * of_sharp + glow[k] * of_glow)
 }
 
 /// Up to this many pixels per pixel of the glow it is interpolated linearly; larger ones would show

@@ -4,9 +4,11 @@
 //! The picture is shrunk to [`LINES`] lines, then repeatedly by 2. On the way up each level is
 //! mixed with the result of the coarser ones, by the number of bodies that its kernel holds at each
 //! pixel: the more bodies, the larger the weight of the finer level. Where there are few their
-//! positions are noise, and the wider kernel is closer to the true density. Every level keeps a
-//! small weight everywhere, so that a single bright body has the wings of a real point-spread
-//! function.
+//! positions are noise, and the wider kernel is closer to the true density: a level has half of its
+//! weight with 16 bodies in a pixel, so that what is shown of their noise is an eighth. A level is also
+//! trusted where it lacks more light than chance explains: edges and voids stay dark
+//! (`tests/library/render/smooth.rs`). Every level keeps a small weight everywhere, so that a single
+//! bright body has the wings of a real point-spread function.
 //!
 //! All widths scale with the picture's shorter side: the same state looks the same at any
 //! resolution.
@@ -37,8 +39,23 @@ pub const LINES: f32 = 180.0;
 const NEIGHBOURHOOD_LINES: u32 = 20;
 /// The weight of a finer level where there are very many bodies. The rest is glow.
 pub const MOST_PART: f32 = 0.97;
-/// Bodies within a pixel of a level at which its weight is a half.
-const ENOUGH: f64 = 3.0;
+/// Side in pixels of the shrunk picture of a level that is always shown: no haze is wider.
+pub const WIDEST: f32 = 32.0;
+/// Pixels of levels from this side on are compared with what chance explains; finer ones would show
+/// the gaps between bodies.
+pub const LEAST_VOID: f32 = 4.0;
+/// The variance of a pixel's number of bodies relative to its mean, in units of [`ENOUGH`], at which
+/// a lack of light is half trusted: seven times that of a kernel as wide as three pixels.
+pub const VOID: f32 = 0.14;
+/// Bodies within a pixel of a level at which its weight is a half: their number then fluctuates by
+/// a fourth, and what is shown of it by an eighth.
+const ENOUGH: f64 = 16.0;
+/// Bodies within a kernel of the sharp picture at which it has half of its weight.
+const ENOUGH_SHARP: f64 = 40.0;
+/// The part of the light of sparse bodies that is shown as single stars.
+const STARS: f64 = 0.05;
+/// The same with streaks, which are to be followed by eye.
+const STREAKS: f64 = 0.1;
 /// The area of a kernel of the sharp picture, in pixels of the shrunk one: that of the least
 /// sprite.
 const SHARP_AREA: f64 = 0.3;
@@ -100,10 +117,12 @@ pub struct Smoothing {
     pub dimmest: f32,
     /// See [`Pyramid::neighbourhood`].
     pub neighbourhood: f32,
+    /// The part of the light of sparse bodies that is shown as single stars.
+    pub stars: f32,
     /// 1 if the result of the levels is mixed in.
     pub is_on: u32,
     /// Padding to a multiple of 16 bytes.
-    pub pad: [u32; 3],
+    pub pad: [u32; 2],
 }
 
 impl Smoothing {
@@ -117,29 +136,37 @@ impl Smoothing {
         let radius_px = look.median_radius / world_per_px;
         let stars = (look.light / (std::f64::consts::PI * radius_px * radius_px)).min(1e12);
         // A few bodies are each visible on their own, with wings around them.
-        let few = (200.0 / look.drawn.max(1) as f64).sqrt().min(1.0);
+        let few = (500.0 / look.drawn.max(1) as f64).min(1.0);
         let cell = f64::from(pyramid.neighbourhood);
         Self {
             crowding: (stars / ENOUGH) as f32,
-            sharp_crowding: (0.2 * stars * SHARP_AREA / ENOUGH) as f32,
-            least_sharp: (0.5 * few).max(0.016) as f32,
+            sharp_crowding: (stars * SHARP_AREA / ENOUGH_SHARP) as f32,
+            stars: (if style.streak_time > 0.0 { STREAKS } else { STARS } * (1.0 - few)) as f32,
+            least_sharp: (0.5 * few * few).max(0.016) as f32,
             least_part: (0.3 * few).max(0.05) as f32,
             bloom: style.bloom as f32,
-            evenness: (0.5 * style.local_exposure * (1.0 - few)) as f32,
-            // A star or two in the whole neighbourhood count as sky.
-            dimmest: (2.0 / (stars.max(1e-12) * cell * cell)).clamp(3e-4, 1e4) as f32,
+            evenness: (0.5 * style.local_exposure * (1.0 - few * few)) as f32,
+            // Less than a star in the whole neighbourhood counts as sky.
+            dimmest: (0.5 / (stars.max(1e-12) * cell * cell)).clamp(3e-4, 1e4) as f32,
             neighbourhood: pyramid.neighbourhood,
             is_on: u32::from(style.bloom > 0.0 || style.local_exposure > 0.0),
-            pad: [0; 3],
+            pad: [0; 2],
         }
     }
 
-    /// The weight of a level relative to the result of the coarser ones, whose light there is
-    /// `light`, where a pixel of the level is `cell` pixels of the shrunk picture.
+    /// The weight of a level whose light is `fine` relative to the result of the coarser ones, whose
+    /// light there is `coarse`, where a pixel of the level is `cell` pixels of the shrunk picture.
+    ///
+    /// A wide kernel spreads light around an edge into the dark. Where the level has less light than
+    /// the chance of its number of bodies explains, it is right: the weight of Wiener's filter.
     #[inline(always)]
-    pub fn part(&self, light: f32, cell: f32) -> f32 {
-        self.least_part
-            + (MOST_PART - self.least_part) * enough(light * self.crowding * (cell * cell))
+    pub fn part(&self, coarse: f32, fine: f32, cell: f32) -> f32 {
+        let least = at_most(at_least(self.least_part, cell / WIDEST), MOST_PART);
+        let crowded = self.crowding * (cell * cell);
+        let lacking = at_least(coarse - fine, 0.0);
+        let square = if cell >= LEAST_VOID { lacking * lacking * crowded } else { 0.0 };
+        let void = square / at_least(square + VOID * coarse, 1e-30);
+        least + (MOST_PART - least) * at_least(enough(coarse * crowded), void)
     }
 
     /// The local exposure: the gain of a neighbourhood of that mean intensity. It is 1 for an
@@ -331,7 +358,7 @@ fn refine(from: &HdrImage, own: &HdrImage, cell: f32, smoothing: &Smoothing, to:
                     coarse = add(coarse, from.pixels()[source + column], along * across);
                 }
             }
-            let part = smoothing.part(intensity(coarse), cell);
+            let part = smoothing.part(intensity(coarse), intensity(fine), cell);
             *out = std::array::from_fn(|k| coarse[k] + (fine[k] - coarse[k]) * part);
             let is_neighbourhood = cell >= smoothing.neighbourhood;
             out[3] = if is_neighbourhood { smoothing.gain(intensity(*out)) } else { coarse[3] };

@@ -2,7 +2,11 @@
 
 use crate::settings::PictureSize;
 
-/// A picture in linear light, four f32 per pixel (red, green, blue, unused).
+/// Intensities are clamped to this one; half floats end at 65504.
+pub const LARGEST: f32 = 60000.0;
+
+/// A picture in linear light, four f32 per pixel (red, green, blue, and the light as single
+/// stars).
 #[derive(Clone, Debug)]
 pub struct HdrImage {
     size: PictureSize,

@@ -1,6 +1,7 @@
 //! The legend: a colour scale's numbers with their units, and the names of components.
 
 use super::look::Look;
+use super::overlay::number_of;
 use super::palette::{GLOWING_GAS, NEW_STARS, THIN_GAS, component_colour};
 use super::style::ColourBy;
 use super::tone::srgb_encode;
@@ -25,6 +26,30 @@ pub fn colour_bar(look: &Look, units: &Units) -> Option<(String, [String; 2])> {
     let Measure { factor, name } = colour_unit(look.style.colour_by, units);
     let name = if name.is_empty() { what.to_owned() } else { format!("{what} in {name}") };
     Some((name, [look.least_value, look.most_value].map(|end| short(end * factor))))
+}
+
+/// Round numbers within the colour scale: how far along it each is, 0 to 1, and its label. Powers of
+/// ten, at most eight of them; within less than two decades also 2 and 5 times these.
+pub fn marks(look: &Look, units: &Units) -> Vec<(f64, String)> {
+    let by = look.style.colour_by;
+    if matches!(by, ColourBy::Component | ColourBy::Age) {
+        return Vec::new();
+    }
+    let unit = colour_unit(by, units).factor;
+    let [low, high] = [look.least_value, look.most_value].map(|end| libm::log10(end * unit));
+    let decades = high - low;
+    if !(decades.is_finite() && decades > 0.0) {
+        return Vec::new();
+    }
+    let digits: &[u32] = if decades < 2.0 { &[1, 2, 5] } else { &[1] };
+    let every = libm::ceil(decades / 8.0) as usize;
+    let powers = (libm::floor(low) as i32..=libm::floor(high) as i32).step_by(every);
+    let all = powers.flat_map(|power| digits.iter().map(move |&digit| (digit, power)));
+    let place = |(digit, power): (u32, i32)| {
+        let part = (f64::from(power) + libm::log10(f64::from(digit)) - low) / decades;
+        ((1e-9..1.0 - 1e-9).contains(&part)).then(|| (part, number_of(digit, power)))
+    };
+    all.filter_map(place).collect()
 }
 
 /// The unit of the quantity that colours show; without a name if it has none or it is unknown.
@@ -134,6 +159,27 @@ mod tests {
     fn names_and_colours(bodies: &Bodies, style: &Style) -> Vec<(String, Vec<[u8; 3]>)> {
         let look = Look::new(style, bodies, None).unwrap();
         component_colours(&look, &bodies.components)
+    }
+
+    #[test]
+    fn marks_are_round_numbers_at_their_places() {
+        let of = |range: [f64; 2], units: &Units| {
+            let style =
+                Style { colour_by: ColourBy::Speed, value_range: Some(range), ..Style::default() };
+            marks(&Look::new(&style, &galaxy(0), None).unwrap(), units)
+        };
+        let labels = |range| of(range, &Units::default()).into_iter().map(|(_, label)| label);
+        assert_eq!(labels([0.3, 40.0]).collect::<Vec<_>>(), ["1", "10"]);
+        assert_eq!(labels([0.5, 9.0]).collect::<Vec<_>>(), ["1", "2", "5"]);
+        assert!((3..=8).contains(&labels([1e-90, 1e90]).count()));
+        assert_eq!(labels([3.0, 3.5]).count(), 0);
+        // A unit of length per unit of time is 262 km/s: 131 to 524 km/s.
+        let units =
+            Units { length: "3.5 kpc".into(), time: "13.05 Myr".into(), ..Units::default() };
+        let found = of([0.5, 2.0], &units);
+        assert_eq!((found.len(), found[0].1.as_str(), found[1].1.as_str()), (2, "200", "500"));
+        let part = libm::log2(200.0 / 131.1) / 2.0;
+        assert!((found[0].0 - part).abs() < 0.01, "{found:?}");
     }
 
     #[test]

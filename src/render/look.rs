@@ -3,7 +3,8 @@
 //! Made once per film, from its first bodies, so that nothing jumps from picture to picture.
 //!
 //! Sizes: the sprite radius of a component, in world units, is its median radius times `0.45
-//! n^(-1/3)`, about half the distance between neighbours, at most 0.07 of the median radius. Light:
+//! n^(-1/3)`, about half the distance between neighbours, at most 0.07 of the median radius. A
+//! picture bounds it, so that more than a few hundred bodies are points. Light:
 //! all visible bodies share a total that is the same for every n, so that 100 bodies and a million
 //! expose alike. Roles differ only by their weight.
 
@@ -362,16 +363,20 @@ impl Look {
     }
 
     /// Least and largest radius of a sprite on a picture of that size. The least prevents moving
-    /// sprites from flickering between pixels (at 2 px its light varies by 1 % with its position
-    /// relative to pixel centres) and makes few stars look like stars. Among very many bodies
-    /// single ones are invisible and the cost is that of their pixels: they may be smaller.
+    /// sprites from flickering between pixels (at 2 px its light varies by 0.3 % with its position
+    /// relative to pixel centres, at 1.6 px by 4 %) and makes few stars look like stars. Among very
+    /// many bodies single ones are invisible and the cost is that of their pixels: they may be
+    /// smaller. More than a few hundred bodies are points, however near: what is smooth is made of
+    /// all of them (`glow`).
     pub fn radius_limits_px(&self, size: PictureSize) -> [f32; 2] {
         let side = size.shorter_side() as f32;
         let drawn = self.drawn.max(1) as f32;
         let few = (5000.0 / drawn).powf(0.25).clamp(1.0, 4.0);
         let many = (100_000.0 / drawn).powf(0.25).clamp(0.6, 1.0);
-        let least = (2.0 * few * many * (side / 720.0).clamp(1.0 / few, 4.0)).max(1.6);
-        [least, (0.08 * side).max(least)]
+        let size = self.style.sprite_size as f32;
+        let least = (2.0 * size * few * many * (side / 720.0).clamp(1.0 / few, 4.0)).max(1.6);
+        let most = 0.08 * size * side * (200.0 / drawn).min(1.0);
+        [least, most.max(least)]
     }
 }
 

@@ -1,5 +1,5 @@
-//! Pictures and films of bodies: soft additive sprites in linear light, glow, exposure, asinh
-//! tones.
+//! Pictures and films of bodies: points in linear light and the smooth light between them, glow,
+//! exposure, asinh tones.
 //!
 //! ```text
 //! bodies -> sprites (-> streaks, trails) -> HDR picture
@@ -7,6 +7,12 @@
 //!                shrunk picture -> levels -> smooth picture
 //! HDR picture, smooth picture, exposure -> tones -> far sky -> 8-bit picture -> film
 //! ```
+//!
+//! Unresolved light is smooth and single stars are sharp: the light of each body is drawn as a
+//! point, as bright as all of its component in red, green and blue, and as bright as the star that
+//! it stands for (few bright, many faint) in alpha. The smooth picture (`glow`) holds as fine levels
+//! as the number of bodies allows. Where bodies are sparse it is shown, with a part of the light as
+//! stars; where they crowd, the points are a smooth picture by themselves.
 //!
 //! Everything is implemented twice, by the same formulas: in WGSL for the device (`sprites`,
 //! `splat_pass`, `glow_pass`, `exposure_pass`, `tone_map`) and in f32 on the CPU (`splat`, `glow`,

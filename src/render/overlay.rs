@@ -49,7 +49,7 @@ pub fn round_below(value: f64) -> (u32, i32) {
 }
 
 /// The number in plain digits if that is short.
-fn number_of(digit: u32, power: i32) -> String {
+pub(super) fn number_of(digit: u32, power: i32) -> String {
     match power {
         -4..=-1 => format!(
             "{:.*}",

@@ -159,7 +159,7 @@ fn linear_rgb_of([l, a, b]: [f32; 3]) -> [f32; 3] {
 /// The colour of the `nth` (from 0) component of a role: first galaxy bluish, second golden.
 pub fn component_colour(role: Role, nth: usize) -> [f32; 3] {
     const DISKS: [[f32; 3]; 4] =
-        [[0.46, 0.68, 1.25], [1.36, 0.83, 0.29], [0.50, 1.00, 0.86], [1.20, 0.62, 0.74]];
+        [[0.38, 0.66, 1.38], [1.36, 0.83, 0.29], [0.50, 1.00, 0.86], [1.20, 0.62, 0.74]];
     const BULGES: [[f32; 3]; 4] =
         [[1.16, 1.00, 0.74], [1.34, 0.58, 0.36], [1.05, 1.00, 0.66], [1.28, 0.76, 0.56]];
     const STARS: [[f32; 3]; 4] =

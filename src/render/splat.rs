@@ -41,8 +41,10 @@ pub struct Sprite {
     pub centre_px: [f32; 2],
     /// The radius at which its light ends.
     pub radius_px: f32,
-    /// Peak intensity, linear RGB.
+    /// Peak intensity, linear RGB, as if all bodies of a component were equally bright.
     pub peak: [f32; 3],
+    /// Peak intensity of the body as a single star; the mean over many bodies is that of `peak`.
+    pub star: f32,
 }
 
 /// Least and largest sprite radius, see [`super::look::Look::radius_limits_px`].
@@ -89,28 +91,26 @@ pub(crate) fn project_within(
     if !inside {
         return None;
     }
-    // A sprite enlarged to the least radius spreads its light: the sum over its pixels stays the
-    // same.
-    let coverage = (true_radius_px / radius_px).min(1.0);
+    // A sprite of another radius spreads its light: the sum over its pixels stays the same.
+    let coverage = true_radius_px / radius_px;
     let towards_near = ((depth - view.near) / (3.0 * view.near)).min(1.0);
     let fade = towards_near * towards_near * (3.0 - 2.0 * towards_near);
     let heaviness = (point.mass * component.inverse_mean_mass).max(0.09).min(9.0).sqrt();
     let chance = ((point.tag >> 8) & 0xff) as f32 * (1.0 / 255.0);
     let tint = ((point.tag >> 16) as f32 * (2.0 / 255.0) - 1.0) * look.variety;
-    // 4 chance^3 has mean 1: many faint stars, few bright ones, and an unchanged total.
-    let luck = 1.0 + look.variety * (4.0 * chance * chance * chance - 1.0);
+    let luck = luck(chance, look.variety);
     // The target is 50 times as far as the near plane.
     let nearness = (1.0 - depth / (50.0 * view.near)).max(-1.0).min(0.5);
     let cue = libm::exp2f(4.0 * look.depth_cue * nearness);
-    let light = coverage * coverage * fade * heaviness * luck * cue;
+    let light = coverage * coverage * fade * heaviness * cue;
     let [density, opacity] = point.surroundings;
     let mut colour = if look.colour_by == 0 && component.is_gas > 0.0 && look.medium & 1 != 0 {
         gas_colour(look, density).map(|c| component.white_peak * c)
     } else if look.colour_by == 0 {
-        let born = if component.by_birth > 0.0 { point.vector[0].max(0.0).min(1.0) } else { 1.0 };
+        let age = if component.by_birth > 0.0 { point.vector[0].max(0.0).min(1.0) } else { 0.0 };
         let own = |k: usize| {
-            let old = component.white_peak * OLD[k];
-            old + (component.peak[k] - old) * born
+            let young = component.peak[k];
+            young + (component.white_peak * OLD[k] - young) * age
         };
         [own(0) * (1.0 + 0.35 * tint), own(1), own(2) * (1.0 - 0.35 * tint)]
     } else {
@@ -132,7 +132,16 @@ pub(crate) fn project_within(
     if look.medium & 2 != 0 {
         colour = std::array::from_fn(|k| colour[k] * libm::expf(-opacity * REDDENING[k]));
     }
-    Some(Sprite { centre_px, radius_px, peak: colour.map(|c| c * light) })
+    let peak = colour.map(|c| c * light);
+    let star = (peak[0] + peak[1] + peak[2]) * (1.0 / 3.0) * luck;
+    Some(Sprite { centre_px, radius_px, peak, star })
+}
+
+/// The brightness of a single star relative to the mean, for `chance` = 0, 1/255 .. 1: one in 45 is
+/// brighter than 10, and half of the light is that of one in 50.
+fn luck(chance: f32, variety: f32) -> f32 {
+    let power = |x: f32, times: u32| (0..times).fold(x, |x, _| x * x);
+    1.0 + variety * (LUCK * power(chance, 5) - 1.0)
 }
 
 /// Colour of gas by density: faint if thin, glowing if dense, and dominated by young stars where it
@@ -149,6 +158,9 @@ fn gas_colour(look: &LookUniform, density: f32) -> [f32; 3] {
     let glowing = mix(THIN_GAS, GLOWING_GAS, smoothstep(0.25, 0.7));
     mix(glowing, NEW_STARS, smoothstep(0.6, 1.0))
 }
+
+/// Makes the mean of [`luck`] 1: 256 / the sum of (i / 255)^32 over i = 0 to 255.
+pub const LUCK: f32 = 31.07653;
 
 /// Bodies projected by one task; fixed, so that the drawing order is the same for any number of
 /// threads.
@@ -193,7 +205,7 @@ fn splat(rows: &mut [[f32; 4]], width: usize, first_row: usize, sprite: &Sprite)
     let Range { start: left, end: right } = covered(x, radius, width);
     let Range { start: top, end: bottom } = covered(y, radius, first_row + rows.len() / width);
     let inverse = 1.0 / (radius * radius);
-    let peak = [sprite.peak[0], sprite.peak[1], sprite.peak[2], 0.0];
+    let peak = [sprite.peak[0], sprite.peak[1], sprite.peak[2], sprite.star];
     for row in top.max(first_row)..bottom {
         let dy = row as f32 + 0.5 - y;
         let start = (row - first_row) * width;

@@ -16,8 +16,8 @@ use crate::gpu::{
 /// Side of the square of pixels that a workgroup converts from sums to light.
 const RESOLVE_PX: u32 = 8;
 
-/// Bytes per pixel of the trail: three floats.
-const TRAIL_BYTES: u64 = 12;
+/// Bytes per pixel of the trail: four floats.
+const TRAIL_BYTES: u64 = 16;
 
 /// The pipelines, and the buffers while light is accumulated by compute.
 pub(crate) struct SplatPass {

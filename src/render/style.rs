@@ -87,9 +87,10 @@ pub struct Style {
     pub value_range: Option<[f64; 2]>,
     /// Draws dark matter too, as a faint violet haze.
     pub show_halo: bool,
-    /// Sprite size relative to the default, 0.1 to 10. Their light stays the same.
+    /// Size of bodies on the picture relative to the default, 0.1 to 10. Their light stays the same.
     pub sprite_size: f64,
-    /// How much stars of one component differ in brightness and tint, 0 (alike) to 1.
+    /// How much stars of one component differ in tint and, as far as they are seen singly, in
+    /// brightness, 0 (alike) to 1.
     pub variety: f64,
     /// Brightens (positive) or darkens the exposure, in powers of two, -10 to 10.
     pub stops: f64,

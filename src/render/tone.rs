@@ -10,16 +10,14 @@ use rayon::prelude::*;
 use super::bloom::{along, blend, glow_row, place};
 use super::exposure::Levels;
 use super::glow::{Smoothing, at_least, at_most, shrink_factor};
-use super::hdr_image::HdrImage;
+use super::hdr_image::{HdrImage, LARGEST};
 use super::image::Image;
 use super::style::Style;
 
 /// Output of the mid level, as a fraction of full scale (perceptual, 0 to 1).
 pub const MID_TONE: f32 = 0.38;
-/// Intensities are clamped to this one; half floats end at 65504.
-pub const LARGEST: f32 = 60000.0;
 /// Desaturation of the brightest places.
-pub const BLEACH: f32 = 0.5;
+pub const BLEACH: f32 = 0.3;
 /// Upper bound of the desaturation.
 pub const MOST_BLEACH: f32 = 0.8;
 /// Above this the brightest channel approaches 1 without reaching it.

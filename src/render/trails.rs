@@ -66,7 +66,7 @@ pub fn mix(hdr: &mut HdrImage, trail: &mut HdrImage, retained: f32) {
     let pixels = hdr.pixels_mut().par_iter_mut().zip(trail.pixels_mut().par_iter_mut());
     pixels.with_min_len(4096).for_each(|(now, trail)| {
         for (now, trail) in now.iter_mut().zip(trail) {
-            *trail = now.min(super::tone::LARGEST) * (1.0 - retained) + *trail * retained;
+            *trail = now.min(super::hdr_image::LARGEST) * (1.0 - retained) + *trail * retained;
             *now = *trail * TRAIL_PART + *now * (1.0 - TRAIL_PART);
         }
     });

@@ -4,7 +4,7 @@
 use super::camera::Camera;
 use super::captions::Captions;
 use super::image::Image;
-use super::legend::{colour_bar, component_colours, shown};
+use super::legend::{colour_bar, component_colours, marks, shown};
 use super::lettering::{Lettering, line, rectangle};
 use super::look::Look;
 use super::overlay::ScaleBar;
@@ -88,7 +88,8 @@ impl Caption {
         match (self.captions.colours, colours) {
             (true, Some((name, labels))) if bottom - 3.35 * letters.size_px() >= y => {
                 let name = letters.shortened(&name, room);
-                bar(image, &letters, [right, bottom, bar_px], look, &name, labels);
+                let marks = marks(look, &self.units);
+                bar(image, &letters, [right, bottom, bar_px], look, (&name, labels, marks));
             }
             (true, None) => names.write(image, &letters, [right, bottom], y),
             _ => {}
@@ -96,12 +97,16 @@ impl Caption {
     }
 }
 
-/// The label of a time, with enough digits to tell times apart that differ by `interval`.
+/// The label of a time, with enough digits to tell times apart that differ by `interval`; of a single
+/// picture, whose interval is 0, with three significant digits.
 pub fn time_label(time: f64, interval: f64, units: &Units) -> String {
     let Measure { factor, name } = Measure::of(&units.time);
-    let step = (interval * factor).abs();
+    let step = match interval != 0.0 {
+        true => (interval * factor).abs(),
+        false => 0.01 * (time * factor).abs(),
+    };
     let digits =
-        if step > 0.0 { (-libm::floor(libm::log10(step))).clamp(0.0, 6.0) as usize } else { 2 };
+        if step > 0.0 { (-libm::floor(libm::log10(step))).clamp(0.0, 6.0) as usize } else { 0 };
     let number = format!("{:.digits$}", time * factor + 0.0);
     if name.is_empty() { format!("t = {number}") } else { format!("t = {number} {name}") }
 }
@@ -111,8 +116,7 @@ fn bar(
     letters: &Lettering,
     [right, bottom, width]: [f64; 3],
     look: &Look,
-    name: &str,
-    labels: [String; 2],
+    (name, labels, marks): (&str, [String; 2], Vec<(f64, String)>),
 ) {
     let size = letters.size_px();
     let left = right - width;
@@ -125,6 +129,20 @@ fn bar(
     let [least, most] = labels;
     letters.write(image, [left, bottom - 1.25 * size], &least);
     letters.write(image, [right - letters.width(&most), bottom - 1.25 * size], &most);
+    // Labels of marks keep clear of those at the ends and of each other.
+    let gap = 0.6 * size;
+    let end = right - letters.width(&most) - gap;
+    let mut free = left + letters.width(&least) + gap;
+    for (part, label) in marks {
+        let x = left + part * width;
+        let thick = (size / 14.0).max(1.0);
+        rectangle(image, [x - 0.5 * thick, top, thick, 0.55 * size], [10; 3], 0.7);
+        let half = 0.5 * letters.width(&label);
+        if x - half > free && x + half < end {
+            letters.write(image, [x - half, bottom - 1.25 * size], &label);
+            free = x + half + gap;
+        }
+    }
 }
 
 /// Dots and a name for each entry.
@@ -192,6 +210,10 @@ mod tests {
             Units { length: "3.5 kpc".into(), time: "13.05 Myr".into(), ..Units::default() };
         assert_eq!(time_label(11.0, 0.1675, &units), "t = 144 Myr");
         assert_eq!(time_label(1.0, 0.0012, &Units::default()), "t = 1.000");
+        // A single picture: three significant digits, and none after 0.
+        assert_eq!(time_label(0.0, 0.0, &units), "t = 0 Myr");
+        assert_eq!(time_label(11.0, 0.0, &units), "t = 144 Myr");
+        assert_eq!(time_label(0.25, 0.0, &units), "t = 3.26 Myr");
         let style =
             Style { colour_by: ColourBy::Speed, value_range: Some([0.5, 2.0]), ..Style::default() };
         let look = Look::new(&style, &bodies(), None).unwrap();

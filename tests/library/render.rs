@@ -9,6 +9,7 @@ mod medium;
 mod pictures;
 mod resolution;
 mod shaders;
+mod smooth;
 mod streaks;
 mod targets;
 mod thinning;

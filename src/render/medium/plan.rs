@@ -14,11 +14,11 @@ use crate::render::splat::Point;
 /// Side of the finest cube, in distances to the eighth neighbour.
 const FINEST: f64 = 0.3;
 /// Mean optical depth of the inner half of the gas, with dust at full strength.
-const DEPTH_OF_GAS: f64 = 1.6;
+const DEPTH_OF_GAS: f64 = 2.2;
 /// Bodies of gas per column in that region.
-const GAS_PER_COLUMN: f64 = 10.0;
+const GAS_PER_COLUMN: f64 = 3.0;
 /// Least and largest width of a column, relative to the picture's shorter side.
-const COLUMNS: [f64; 2] = [1.0 / 96.0, 1.0 / 12.0];
+const COLUMNS: [f64; 2] = [1.0 / 160.0, 1.0 / 16.0];
 /// Depth range of the slices, in distances of the camera's target.
 const DEPTHS: [f64; 2] = [0.4, 1.6];
 /// Least and largest number of entries in a level's table.

@@ -51,8 +51,8 @@ pub struct Streak {
     pub taper: f32,
     /// How far light fades towards the tail, 0 to 1.
     pub fading: f32,
-    /// Mean intensity along the centre line, linear RGB.
-    pub peak: [f32; 3],
+    /// Mean intensity along the centre line, linear RGB, and as a single star.
+    pub peak: [f32; 4],
 }
 
 impl Streak {
@@ -92,7 +92,8 @@ impl Streak {
         let ends = HALF_DISK_LIGHT * radius_px * radius_px * (1.0 + 2.0 * fading + tail);
         let sprite_light = 2.0 * HALF_DISK_LIGHT * radius_px * radius_px;
         let part = share * STREAK_LIGHT * sprite_light / (line + ends);
-        let peak = sprite.peak.map(|c| c * part);
+        let [r, g, b] = sprite.peak;
+        let peak = [r, g, b, sprite.star].map(|c| c * part);
         Self { points, count, length_px, radius_px, taper, fading, peak }
     }
 

@@ -20,7 +20,7 @@ const CHUNKS: usize = 32;
 #[derive(Default)]
 pub(crate) struct Streaks {
     /// Segments, each with the peak of its streak.
-    chunks: Vec<Chunk<(Piece, [f32; 3])>>,
+    chunks: Vec<Chunk<(Piece, [f32; 4])>>,
 }
 
 impl Streaks {
@@ -70,7 +70,7 @@ fn between([low, high]: [f32; 2], size: usize) -> [usize; 2] {
 }
 
 /// Adds one segment to the rows of a picture that start at row `first_row`.
-fn add(rows: &mut [[f32; 4]], width: usize, first_row: usize, piece: &Piece, peak: [f32; 3]) {
+fn add(rows: &mut [[f32; 4]], width: usize, first_row: usize, piece: &Piece, peak: [f32; 4]) {
     let [top, bottom] = between(piece.heights(), first_row + rows.len() / width);
     for row in top.max(first_row)..bottom {
         let y = row as f32 + 0.5;
@@ -79,7 +79,7 @@ fn add(rows: &mut [[f32; 4]], width: usize, first_row: usize, piece: &Piece, pea
         for column in left..right {
             let light = piece.light([column as f32 + 0.5, y]);
             let pixel = &mut rows[start + column];
-            for k in 0..3 {
+            for k in 0..4 {
                 pixel[k] += peak[k] * light;
             }
         }

@@ -259,7 +259,8 @@ fn light_units_cannot_overflow_the_sums() {
                     ..Point::default()
                 };
                 let sprite = project(&view, &look.uniform, limits, &point)?;
-                Some(f64::from(sprite.peak.into_iter().fold(0.0, f32::max) / unit))
+                let most = sprite.peak.into_iter().fold(sprite.star, f32::max);
+                Some(f64::from(most / unit))
             };
             let all = |place: &dyn Fn(usize) -> DVec3| {
                 let mut all: Vec<f64> =

@@ -12,7 +12,9 @@ use gravitile::render::sky::SkySprite;
 use gravitile::render::sky_pass::SkyUniform;
 use gravitile::render::sprites::SpriteUniform;
 use gravitile::render::streaks::{course, path, share};
-use gravitile::render::{SHADERS, adding, bloom, exposure, palette, targets, tone};
+use gravitile::render::{
+    SHADERS, adding, bloom, exposure, hdr_image, palette, splat, targets, tone,
+};
 
 fn source(name: &str) -> String {
     gravitile::render::wgsl(name).unwrap()
@@ -191,6 +193,7 @@ fn host_and_shader_structs_have_equal_layouts() {
                 evenness,
                 dimmest,
                 neighbourhood,
+                stars,
                 is_on,
             }
         );
@@ -230,10 +233,15 @@ fn host_and_shader_constants_are_equal() {
         assert_eq!(constant(&source(name), "LINES"), glow::LINES);
     }
     assert_eq!(constant(&source("glow"), "MOST_PART"), glow::MOST_PART);
+    assert_eq!(constant(&source("glow"), "WIDEST"), glow::WIDEST);
+    assert_eq!(constant(&source("glow"), "LEAST_VOID"), glow::LEAST_VOID);
+    assert_eq!(constant(&source("glow"), "VOID"), glow::VOID);
+    assert_eq!(constant(&source("sprite"), "LUCK"), splat::LUCK);
+    assert!(exposed("MOST_LUCK") >= splat::LUCK);
     assert_eq!(constant(&source("tone_map"), "KNEE"), tone::KNEE);
     assert_eq!(constant(&source("tone_map"), "MOST_BLEACH"), tone::MOST_BLEACH);
     assert_eq!(constant(&source("tone_map"), "BLEACH"), tone::BLEACH);
-    assert_eq!(constant(&source("tone_map"), "LARGEST"), tone::LARGEST);
+    assert_eq!(constant(&source("tone_map"), "LARGEST"), hdr_image::LARGEST);
     for (name, value) in [
         ("GROUP", adding::GROUP),
         ("GROUPS_A_ROW", adding::GROUPS_A_ROW),

@@ -352,7 +352,8 @@ fn non_finite_velocities_and_accelerations_add_no_streak() {
     let bodies = two_galaxies(300);
     let pull = turning(&bodies, 0.8);
     let camera = Camera::default().framing(&bodies, &style, 0.95, size);
-    let look = Look::new(&style, &bodies, None).unwrap();
+    // Streaks show velocities relative to the drift: without it, bodies of no velocity are at rest.
+    let look = Look { drift: DVec3::ZERO, ..Look::new(&style, &bodies, None).unwrap() };
     let mut at_rest = (bodies.clone(), pull.clone());
     let mut invalid = at_rest.clone();
     for (i, invalid_value) in [(0, f64::NAN), (7, f64::INFINITY), (9, 1e-300)] {
