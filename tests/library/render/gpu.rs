@@ -64,11 +64,11 @@ pub fn difference(a: &Image, b: &Image) -> (f64, u8) {
     (sum as f64 / a.rgba().len() as f64, steps.max().unwrap_or(0))
 }
 
-/// Checks equality up to rounding. Observed on lavapipe: mean up to 0.6, largest 3; 7 with trails of
-/// white light.
+/// Checks equality up to rounding. Observed on lavapipe: mean up to 1.14 and largest 8 in half
+/// floats, where sums of many faint streaks lose digits; mean up to 0.6 otherwise.
 pub fn compare_pictures(a: &Image, b: &Image) -> Result<(), String> {
     let (mean, largest) = difference(a, b);
-    if mean < 1.0 && largest <= 8 {
+    if mean < 1.3 && largest <= 8 {
         return Ok(());
     }
     Err(format!("mean difference {mean:.3}, largest {largest}"))
