@@ -56,6 +56,7 @@ pub(super) struct OfGroup {
     /// Number of interactions.
     pub interactions: u64,
     /// Cells that it would have opened but that were not sent here.
+    #[cfg(not(target_arch = "wasm32"))]
     pub missing: u32,
 }
 
@@ -350,7 +351,12 @@ impl Call {
         let interactions =
             (lists.cells.len() + lists.far.len() + lists.places.len()) as u64 * block.count as u64;
         let sums = (0..block.count).map(gathered).collect();
-        OfGroup { sums, interactions, missing: lists.missing }
+        OfGroup {
+            sums,
+            interactions,
+            #[cfg(not(target_arch = "wasm32"))]
+            missing: lists.missing,
+        }
     }
 
     /// Subtracts what a sink's own source contributes as part of a cell.

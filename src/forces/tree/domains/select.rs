@@ -60,9 +60,8 @@ pub fn boxes(groups: &[SinkBox], most: usize) -> Vec<SinkBox> {
         match height.checked_sub(1) {
             None => whole.push(heights[0][number]),
             Some(below) => {
-                for child in 2 * number..(2 * number + 2).min(heights[below].len()) {
-                    largest.push((heights[below][child].size(), below, child));
-                }
+                let children = heights[below].iter().enumerate().skip(2 * number).take(2);
+                largest.extend(children.map(|(child, sinks)| (sinks.size(), below, child)));
             }
         }
     }
