@@ -67,7 +67,7 @@ impl Spread {
     /// An engine whose results depend on more than sources and sinks.
     pub fn new(engine: Box<dyn ForceEngine>, ranks: Ranks) -> Result<Self> {
         if engine.capabilities().last_accelerations {
-            let allowed = "direct, or with a tree built at each step, if ranks share the bodies on an engine other than gpu";
+            let allowed = "direct, or a tree that is built at each step, if ranks share the bodies on an engine other than gpu";
             return Err(Error::value("the method", "tree", allowed));
         }
         let (precision, weights) = (engine.precision(), Weights::Equal);

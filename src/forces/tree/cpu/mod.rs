@@ -152,7 +152,13 @@ impl Evaluator for HostTree {
     fn describe(&self) -> String {
         let threads = rayon::current_num_threads();
         let (config, pace) = (&self.config, self.reused.pace.description());
-        format!("tree, {config}{pace}, {} on {threads} threads", self.kernel.name())
+        let kernel = self.kernel.name();
+        let one = format!("tree, {config}{pace}, {kernel} on {threads} threads");
+        #[cfg(not(target_arch = "wasm32"))]
+        if let Some(domains) = &self.domains {
+            return format!("{one}, in parts on {} ranks", domains.ranks.size());
+        }
+        one
     }
 
     fn precision(&self) -> Precision {

@@ -50,7 +50,7 @@ pub fn part_of(cuts: &[Key], key: Key) -> usize {
     cuts.partition_point(|cut| *cut <= key)
 }
 
-/// The ranges along the whole curve of parts with so many bodies each, after their ends have been
+/// The ranges along the whole curve of parts with these numbers of bodies, after their ends have been
 /// moved to the next multiples of [`GROUP`]: at most `GROUP - 1` bodies go over each.
 pub fn parts(counts: &[usize]) -> Vec<Range<usize>> {
     let total: usize = counts.iter().sum();

@@ -66,7 +66,7 @@ struct Received<M> {
 }
 
 impl<M: Pod> Received<M> {
-    /// Reads a message of a part with so many roots.
+    /// Reads a message of a part that has `roots` roots.
     fn read(message: &[u8], roots: usize) -> Result<Self> {
         let mut rest = message;
         let mut take = |bytes: usize| -> Result<&[u8]> {

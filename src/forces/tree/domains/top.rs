@@ -36,7 +36,7 @@ impl Announced {
         &bodies[own..][..self.count(keys, begin)]
     }
 
-    /// Whether it is a leaf if it has so many bodies.
+    /// Whether it is a leaf if it has `count` bodies.
     pub fn is_leaf(&self, count: usize) -> bool {
         count <= LEAF || self.level == LEVELS
     }

@@ -62,7 +62,7 @@ fn bits(forces: &Forces) -> Vec<u64> {
     vectors.chain(forces.potential.iter().copied()).map(f64::to_bits).collect()
 }
 
-/// Compares all bits of all calls on so many ranks with those of one engine.
+/// Compares all bits of all calls on these numbers of ranks with those of one engine.
 fn check(bodies: &TestBodies, eps: f64, config: TreeConfig, ranks: &[usize]) {
     let alone = calls(&mut CpuTree::new(config), bodies, eps);
     for &size in ranks {
