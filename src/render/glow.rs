@@ -44,7 +44,7 @@ pub const WIDEST: f32 = 32.0;
 /// Pixels of levels from this side on are compared with what chance explains; finer ones would show
 /// the gaps between bodies.
 pub const LEAST_VOID: f32 = 4.0;
-/// The variance of a pixel's number of bodies relative to its mean, in units of [`ENOUGH`], at which
+/// The variance of a pixel's number of bodies relative to its mean, in units of `ENOUGH`, at which
 /// a lack of light is half trusted: seven times that of a kernel as wide as three pixels.
 pub const VOID: f32 = 0.14;
 /// Bodies within a pixel of a level at which its weight is a half: their number then fluctuates by

@@ -159,7 +159,7 @@ fn gas_colour(look: &LookUniform, density: f32) -> [f32; 3] {
     mix(glowing, NEW_STARS, smoothstep(0.6, 1.0))
 }
 
-/// Makes the mean of [`luck`] 1: 256 / the sum of (i / 255)^32 over i = 0 to 255.
+/// Makes the mean of `luck` 1: 256 / the sum of (i / 255)^32 over i = 0 to 255.
 pub const LUCK: f32 = 31.07653;
 
 /// Bodies projected by one task; fixed, so that the drawing order is the same for any number of
