@@ -63,7 +63,7 @@ pub async fn judge(gpu: &Arc<Gpu>, text: &str) -> Result<String> {
     Ok(json!({ "passed": passed, "findings": findings, "rate": rate }).to_string())
 }
 
-/// A first result of a kernel that compiles, in words: its errors and rate with [`BODIES`] bodies. Not run if the threads
+/// A first result of a kernel that compiles, in words: its errors and rate with `BODIES` bodies. Not run if the threads
 /// that are followed do not end.
 ///
 /// # Errors

@@ -65,7 +65,7 @@ impl Measured {
         Ok(shown(name, &self.records.borrow())?.to_string())
     }
 
-    /// Measures the score, in steps of at most [`LONGEST_STEP`] seconds; `partly` receives the fraction that is done, as JSON.
+    /// Measures the score, in steps of at most `LONGEST_STEP` seconds; `partly` receives the fraction that is done, as JSON.
     ///
     /// # Errors
     ///
