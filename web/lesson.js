@@ -114,7 +114,7 @@ function table(rows) {
     make("tbody", {}, ...body.map((row) => make("tr", {}, ...row.map((cell) => make("td", {}, cell))))));
 }
 
-// Figures that the processor computes: without a device, too.
+// Figures that the processor computes, without a device, too; the times also on the device, if there is one.
 const ON_PROCESSOR = new Set(["tree-error", "tree-time"]);
 
 function liveFigure(name, hasPicture) {
@@ -145,11 +145,10 @@ function liveFigure(name, hasPicture) {
     status.textContent = why;
     if (hasPicture) return void (status.textContent += " The recorded figure is above.");
     try {
-      const answer = await call("recorded", [name, await records()]);
+      const answer = await call("recorded", [name, await records(), pictures.clientWidth]);
       if (!answer.plots.length) return void (status.textContent += " There is no recorded measurement of this figure.");
       show(answer);
       state.textContent = `recorded: ${answer.device}`;
-      if (name === "ladder" || name === "shapes") status.textContent += " It shows the kernels that were recorded for other figures of this GPU.";
     } catch (problem) {
       status.textContent += ` (${problem.message})`;
     }
@@ -158,7 +157,8 @@ function liveFigure(name, hasPicture) {
     button.disabled = true;
     const isOnProcessor = ON_PROCESSOR.has(name);
     if (isOnProcessor) {
-      state.textContent = "on this device's processor";
+      const device = name === "tree-time" ? await opened.then((answer) => answer.device, () => "") : "";
+      state.textContent = device ? `on this device: ${device}, and its processor` : "on this device's processor";
     } else {
       try {
         state.textContent = `on this device: ${(await opened).device}`;
@@ -172,7 +172,7 @@ function liveFigure(name, hasPicture) {
     const begun = performance.now();
     try {
       const [ask, what] = isOnProcessor ? [call, "tree_figure"] : [onDevice, "measure"];
-      const answer = await ask(what, [name], { partly: (part) => {
+      const answer = await ask(what, [name, pictures.clientWidth], { partly: (part) => {
         show(part);
         performance.mark(`figure-${name}`);
         status.textContent = `Measuring: ${Math.round(100 * part.done)} %`;
@@ -363,7 +363,7 @@ function scores(place) {
     kept.set("scores", area.value.slice(0, 20_000));
     let wrong;
     try {
-      const answer = await call("compare", [area.value.slice(0, 20_000)]);
+      const answer = await call("compare", [area.value.slice(0, 20_000), pictures.clientWidth]);
       showPlots(pictures, answer.plots);
       numbers.replaceChildren(...(answer.plots.length ? [table(answer.rows)] : []));
       wrong = answer.problems;

@@ -45,14 +45,19 @@ impl Measured {
         &self.gpu
     }
 
-    /// Measures a figure; `partly` receives what is known after each point, as JSON.
+    /// Measures a figure, whose plots are `width` pixels wide; `partly` receives what is known after each point, as JSON.
     ///
     /// # Errors
     ///
     /// An unknown figure; the device failed.
-    pub async fn measure(&self, name: &str, partly: &mut dyn FnMut(String)) -> Result<String> {
+    pub async fn measure(
+        &self,
+        name: &str,
+        width: f64,
+        partly: &mut dyn FnMut(String),
+    ) -> Result<String> {
         let mut update = |done: f64| {
-            if let Ok(mut shown) = shown(name, &self.records.borrow()) {
+            if let Ok(mut shown) = shown(name, &self.records.borrow(), width) {
                 shown["done"] = done.into();
                 partly(shown.to_string());
             }
@@ -62,7 +67,7 @@ impl Measured {
         } else {
             self.sweep(name, &mut update).await?;
         }
-        Ok(shown(name, &self.records.borrow())?.to_string())
+        Ok(shown(name, &self.records.borrow(), width)?.to_string())
     }
 
     /// Measures the score, in steps of at most `LONGEST_STEP` seconds; `partly` receives the fraction that is done, as JSON.
@@ -126,9 +131,9 @@ fn named(name: &str) -> Result<Figure> {
 }
 
 /// What the page shows of a figure: its pictures as SVG, its numbers as rows of text under a head, and what is concluded.
-fn shown(name: &str, records: &[Record]) -> Result<Value> {
+fn shown(name: &str, records: &[Record], width: f64) -> Result<Value> {
     if name == MODEL {
-        return shown_model(records);
+        return shown_model(records, width);
     }
     let figure = named(name)?;
     let mut rows = vec![["curve", "N", "kernel", "10⁹ interactions/s"].map(str::to_owned)];
@@ -149,14 +154,14 @@ fn shown(name: &str, records: &[Record]) -> Result<Value> {
     let method = own.clone().find(|record| !record.method.is_empty());
     let rungs: Vec<[&str; 2]> = RUNGS.iter().map(|rung| [rung.name, rung.why]).collect();
     Ok(json!({
-        "plots": svgs(&figure.plots(records)), "rows": rows,
+        "plots": svgs(&figure.plots(records), width), "rows": rows,
         "about": if name == "ladder" { rungs } else { Vec::new() }, "sentences": figure.conclusions(records),
         "left": left.len(), "why": why, "method": method.map(|record| &record.method),
     }))
 }
 
 /// The ceilings, and the rates over N, p and q with the model's.
-fn shown_model(records: &[Record]) -> Result<Value> {
+fn shown_model(records: &[Record], width: f64) -> Result<Value> {
     let mut plots = figures::ceilings_plots(records);
     for name in MODELLED {
         // Of p the number of bodies in the middle, of q the rates and not the gains.
@@ -185,12 +190,20 @@ fn shown_model(records: &[Record]) -> Result<Value> {
     let method = own.first().map(|record| &record.method);
     let sentences = figures::conclusions_on_model(&own);
     Ok(json!({
-        "plots": svgs(&plots), "rows": rows, "sentences": sentences, "left": 0, "why": null, "method": method,
+        "plots": svgs(&plots, width), "rows": rows, "sentences": sentences, "left": 0, "why": null, "method": method,
     }))
 }
 
-fn svgs(plots: &[Plot]) -> Vec<String> {
-    plots.iter().map(Plot::svg).collect()
+fn svgs(plots: &[Plot], width: f64) -> Vec<String> {
+    plots.iter().map(|plot| svg_in(plot, width)).collect()
+}
+
+/// A plot for a place of this width in pixels: beyond that of a phone it is enlarged by the page.
+pub(super) fn svg_in(plot: &Plot, width: f64) -> String {
+    match width < 600.0 {
+        true => plot.svg_of_width(width.max(300.0)),
+        false => plot.svg(),
+    }
 }
 
 /// A figure of recorded measurements, which are JSON lines, with the device that was measured.
@@ -198,19 +211,14 @@ fn svgs(plots: &[Plot]) -> Vec<String> {
 /// # Errors
 ///
 /// An unknown figure; lines that are no records.
-pub fn recorded(name: &str, lines: &str) -> Result<String> {
-    let mut records = parse_json_lines("lesson-records.json", lines)?;
-    let is_missing = !records.iter().any(|record| record.figure == name);
-    if let Some(series) = series_of(name).filter(|_| is_missing) {
-        let found = of_other_figures(name, series, &records);
-        records.extend(found);
-    }
+pub fn recorded(name: &str, lines: &str, width: f64) -> Result<String> {
+    let records = parse_json_lines("lesson-records.json", lines)?;
     let is_own = |record: &&Record| match name {
         MODEL => record.kind == Kind::Ceiling,
         _ => record.figure == name && record.kind == Kind::Forces,
     };
     let device = records.iter().filter(is_own).find(|record| !record.device.is_cpu());
-    let mut shown = shown(name, &records)?;
+    let mut shown = shown(name, &records, width)?;
     if device.is_none() {
         shown["plots"] = json!([]);
     }
@@ -219,47 +227,6 @@ pub fn recorded(name: &str, lines: &str) -> Result<String> {
     };
     shown["device"] = device.map(words).into();
     Ok(shown.to_string())
-}
-
-/// The bodies of the recorded map of p x q.
-const MAPPED: u64 = 4096;
-
-/// The series of a figure that a record of another figure belongs to, by its kernel.
-type SeriesOf = fn(&Record) -> Option<String>;
-
-fn series_of(figure: &str) -> Option<SeriesOf> {
-    match figure {
-        "ladder" => Some(|record| {
-            let rung = RUNGS.iter().find(|rung| record.kernel == Some(rung.config()))?;
-            Some(rung.name.to_owned())
-        }),
-        "shapes" => Some(|record| {
-            let kernel = record.kernel.filter(|_| record.sinks == MAPPED)?;
-            let plain = KernelConfig { q: kernel.q, u: 4, ..KernelConfig::tiled(kernel.p) };
-            let is_shape = kernel == plain && kernel.threads() <= 256;
-            is_shape.then(|| format!("p = {}, q = {}", kernel.p, kernel.q))
-        }),
-        _ => None,
-    }
-}
-
-/// Records of a figure that was not recorded itself, from those of others with the same kernels and numbers of bodies.
-fn of_other_figures(figure: &str, series: SeriesOf, records: &[Record]) -> Vec<Record> {
-    let mut found: Vec<Record> = Vec::new();
-    let timed = records.iter().filter(|record| {
-        record.kind == Kind::Forces && record.sinks == record.sources && !record.device.is_cpu()
-    });
-    for record in timed {
-        let Some(series) = series(record) else { continue };
-        let is_known = |known: &Record| known.series == series && known.sinks == record.sinks;
-        if !found.iter().any(is_known) {
-            let (figure, x) = (figure.to_owned(), record.sinks as f64);
-            found.push(Record { figure, series, x, predicted_per_sec: None, ..record.clone() });
-        }
-    }
-    // Curves in the order of the ladder.
-    found.sort_by_key(|record| RUNGS.iter().position(|rung| rung.name == record.series));
-    found
 }
 
 /// The shape of a kernel in slow motion.
@@ -301,7 +268,7 @@ mod tests {
     fn recorded_figure_has_curves_numbers_and_its_device() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../benches/results/nvidia-h200.jsonl");
         let lines = std::fs::read_to_string(path).unwrap();
-        let shown: Value = serde_json::from_str(&recorded("n", &lines).unwrap()).unwrap();
+        let shown: Value = serde_json::from_str(&recorded("n", &lines, 760.0).unwrap()).unwrap();
         let picture = shown["plots"][0].as_str().unwrap();
         assert!(
             picture.contains("the chapter&#x27;s kernel")
@@ -312,38 +279,32 @@ mod tests {
         let rows = shown["rows"].as_array().unwrap().len() as u64 - 1;
         let all = rows + shown["left"].as_u64().unwrap();
         assert!(rows > 30 && all == lines.matches("\"figure\":\"n\"").count() as u64, "{shown}");
-        assert!(recorded("nothing", &lines).is_err());
+        assert!(recorded("nothing", &lines, 760.0).is_err());
     }
 
     #[test]
-    fn ladder_and_shapes_are_those_of_other_recorded_figures() {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../benches/results/nvidia-h200.jsonl");
+    fn recorded_ladder_has_all_rungs_and_shapes_fit_a_phone() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../benches/results/nvidia-h100.jsonl");
         let lines = std::fs::read_to_string(path).unwrap();
-        let shown =
-            |name| -> Value { serde_json::from_str(&recorded(name, &lines).unwrap()).unwrap() };
-        let [ladder, shapes] = ["ladder", "shapes"].map(shown);
-        for known in [&ladder, &shapes] {
-            assert!(known["device"].as_str().unwrap().contains("H200"), "{known}");
-            assert_eq!(known["plots"].as_array().unwrap().len(), 1);
+        let shown = |name| -> Value {
+            serde_json::from_str(&recorded(name, &lines, 330.0).unwrap()).unwrap()
+        };
+        for (name, rows) in [("ladder", 7 * 5), ("shapes", 21)] {
+            let known = shown(name);
+            assert!(known["device"].as_str().unwrap().contains("H100"), "{known}");
+            assert_eq!(known["rows"].as_array().unwrap().len(), 1 + rows, "{name}");
+            assert!(known["plots"][0].as_str().unwrap().contains("width=\"330\""), "{name}");
         }
-        // docs/tiling.md: 638, 1,763 and 802 x 10^9 with 65,536 bodies.
-        for (series, rate) in [("naive", "638"), ("tiled", "1,763"), ("register-blocked", "802")] {
-            let rows = ladder["rows"].as_array().unwrap();
-            let is_it = |row: &&Value| row[0] == series && row[1] == "65,536";
-            let row = rows.iter().find(is_it).unwrap();
-            assert_eq!(row[3], rate, "{series}");
-        }
+        let ladder = shown("ladder");
         let about = ladder["about"].as_array().unwrap();
         assert!(about.len() == 7 && about[2][1].as_str().unwrap().contains("barrier"));
-        // The row of q = 1 from p = 16 on, and p x q = 256.
-        assert_eq!(shapes["rows"].as_array().unwrap().len(), 1 + 5 + 4);
     }
 
     #[test]
     fn model_is_beside_recorded_rates_with_what_it_leaves_out() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../benches/results/nvidia-h200.jsonl");
         let lines = std::fs::read_to_string(path).unwrap();
-        let shown: Value = serde_json::from_str(&recorded(MODEL, &lines).unwrap()).unwrap();
+        let shown: Value = serde_json::from_str(&recorded(MODEL, &lines, 760.0).unwrap()).unwrap();
         let plots = shown["plots"].as_array().unwrap();
         assert_eq!(plots.len(), 4, "ceilings, and rates over N, p and q");
         let with_model =
@@ -359,7 +320,7 @@ mod tests {
         assert!(sentences.contains("predictions are within 25 %"), "{sentences}");
         assert!(sentences.contains("for the limit, and"), "{sentences}");
         let other = lines.lines().find(|line| line.contains("\"figure\":\"unroll\"")).unwrap();
-        let none: Value = serde_json::from_str(&recorded(MODEL, other).unwrap()).unwrap();
+        let none: Value = serde_json::from_str(&recorded(MODEL, other, 760.0).unwrap()).unwrap();
         assert!(none["plots"].as_array().unwrap().is_empty() && none["device"].is_null());
     }
 

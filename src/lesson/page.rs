@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use gravitile::error::Error;
 use gravitile::gpu::{AdapterRequest, DeviceClass, Gpu};
@@ -42,10 +43,14 @@ pub async fn open(adapter: String) -> Result<String, JsValue> {
     Ok(answer.to_string())
 }
 
-/// Measures a figure; `update` receives what is known so far.
+/// Measures a figure, whose plots are `width` pixels wide; `update` receives what is known so far.
 #[wasm_bindgen]
-pub async fn measure(figure: String, update: js_sys::Function) -> Result<String, JsValue> {
-    device()?.measure(&figure, &mut updating(update)).await.map_err(problem)
+pub async fn measure(
+    figure: String,
+    width: f64,
+    update: js_sys::Function,
+) -> Result<String, JsValue> {
+    device()?.measure(&figure, width, &mut updating(update)).await.map_err(problem)
 }
 
 fn updating(update: js_sys::Function) -> impl FnMut(String) {
@@ -69,8 +74,8 @@ pub fn qr(text: &str) -> Result<String, JsValue> {
 
 /// Pasted scores beside each other.
 #[wasm_bindgen]
-pub fn compare(text: &str) -> String {
-    super::compare(text)
+pub fn compare(text: &str, width: f64) -> String {
+    super::compare(text, width)
 }
 
 /// The tree's cells down to a level.
@@ -92,21 +97,26 @@ pub fn tree_body_at(width: f64, x: f64, y: f64) -> Result<String, JsValue> {
     Ok(rank.to_string())
 }
 
-/// Measures a figure of the tree on the processor: `tree-error` or `tree-time`.
+/// Measures a figure of the tree: `tree-error` on the processor, `tree-time` there and on the device, if one is open.
 #[wasm_bindgen]
-pub async fn tree_figure(figure: String, update: js_sys::Function) -> Result<String, JsValue> {
+pub async fn tree_figure(
+    figure: String,
+    width: f64,
+    update: js_sys::Function,
+) -> Result<String, JsValue> {
     let mut partly = updating(update);
+    let gpu = DEVICE.with_borrow(|device| device.as_ref().map(|device| Arc::clone(device.gpu())));
     let found = match figure.as_str() {
-        "tree-error" => super::errors(&mut partly).await,
-        _ => super::times(&mut partly).await,
+        "tree-error" => super::errors(width, &mut partly).await,
+        _ => super::times(gpu.as_ref(), width, &mut partly).await,
     };
     found.map_err(problem)
 }
 
 /// A figure of recorded measurements.
 #[wasm_bindgen]
-pub fn recorded(figure: &str, lines: &str) -> Result<String, JsValue> {
-    figures::recorded(figure, lines).map_err(problem)
+pub fn recorded(figure: &str, lines: &str, width: f64) -> Result<String, JsValue> {
+    figures::recorded(figure, lines, width).map_err(problem)
 }
 
 /// A kernel in slow motion.

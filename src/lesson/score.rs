@@ -7,6 +7,8 @@ use gravitile::measure::{SCORE_SIZES, Score};
 use qrcodegen::{QrCode, QrCodeEcc};
 use serde_json::{Value, json};
 
+use super::figures::svg_in;
+
 /// The most scores that are compared, and the longest name of a device.
 const MOST: usize = 30;
 const LONGEST_NAME: usize = 60;
@@ -144,9 +146,9 @@ pub fn qr(text: &str) -> Result<String> {
     ))
 }
 
-/// Pasted scores, one a line, as curves over N and a table with the best first, and what is wrong with lines that are none, as
+/// Pasted scores, one a line, as curves over N, `width` pixels wide, and a table with the best first, and what is wrong with lines that are none, as
 /// JSON.
-pub fn compare(text: &str) -> String {
+pub fn compare(text: &str, width: f64) -> String {
     let mut problems = Vec::new();
     let mut scores: Vec<Pasted> = Vec::new();
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
@@ -181,7 +183,7 @@ pub fn compare(text: &str) -> String {
         let (device, date) = (score.device.clone(), score.date.clone());
         [(k + 1).to_string(), device, cell(score.value()), few, some, many, date]
     }));
-    let plots = if scores.is_empty() { Vec::new() } else { vec![plot.svg()] };
+    let plots = if scores.is_empty() { Vec::new() } else { vec![svg_in(&plot, width)] };
     json!({ "plots": plots, "rows": rows, "problems": problems }).to_string()
 }
 
@@ -224,7 +226,7 @@ mod tests {
         let text = format!(
             "{LINE}\n\nSlow~1~2~~2026-11-23\nnonsense\n{LINE}\nMiddle~10~20~30~\nBad~1~-2~3~\nBad~1~inf~3~"
         );
-        let shown: Value = serde_json::from_str(&compare(&text)).unwrap();
+        let shown: Value = serde_json::from_str(&compare(&text, 760.0)).unwrap();
         let devices: Vec<&str> = shown["rows"]
             .as_array()
             .unwrap()
@@ -236,10 +238,10 @@ mod tests {
         assert_eq!(shown["problems"].as_array().unwrap().len(), 3, "{}", shown["problems"]);
         assert_eq!(shown["plots"].as_array().unwrap().len(), 1);
         let many: String = (0..40).map(|k| format!("GPU {k}~1~2~3~\n")).collect();
-        let shown: Value = serde_json::from_str(&compare(&many)).unwrap();
+        let shown: Value = serde_json::from_str(&compare(&many, 760.0)).unwrap();
         assert_eq!(shown["rows"].as_array().unwrap().len(), 1 + MOST);
         assert!(shown["problems"][0].as_str().unwrap().contains("first 30"));
-        let none: Value = serde_json::from_str(&compare("")).unwrap();
+        let none: Value = serde_json::from_str(&compare("", 760.0)).unwrap();
         assert!(none["plots"].as_array().unwrap().is_empty());
     }
 

@@ -1,19 +1,25 @@
 //! The figures of the tree: its cells, what acts on a body, errors against alpha, and times against all pairs. They are
-//! computed on the processor, so that they need no device.
+//! computed on the processor, so that they need no device; the times also on a device, if there is one.
 
 use std::cell::OnceCell;
+use std::sync::Arc;
 
 use glam::DVec3;
 use gravitile::bodies::Bodies;
 use gravitile::error::{Error, Result};
+use gravitile::forces::direct::gpu::KernelRequest;
 use gravitile::forces::direct::{CpuDouble, CpuSingle};
+use gravitile::forces::tree::gpu::WalkShape;
 use gravitile::forces::tree::{CpuTree, GroupWalk, MultipoleOrder, Opening, TreeConfig};
 use gravitile::forces::{ForceEngine, Forces, Identity, Outputs, Sinks, Sources};
+use gravitile::gpu::Gpu;
 use gravitile::measure::plot::{Axis, Curve, CurvePoint, GREY, Plot, number, short};
-use gravitile::measure::{ErrorDistribution, TreePicture};
+use gravitile::measure::{ErrorDistribution, StepTimer, TreePicture};
 use gravitile::scene::Scene;
 use serde_json::json;
 use web_time::Instant;
+
+use super::figures::svg_in;
 
 /// Bodies of the picture and of the errors, and their softening, with a scale length of 1.
 const BODIES: usize = 4096;
@@ -25,7 +31,8 @@ const SAMPLED: usize = 512;
 const ALPHAS: [f64; 7] = [1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1];
 
 /// Numbers of bodies of the times, and the most seconds of one evaluation.
-const SIZES: [usize; 8] = [256, 512, 1024, 2048, 4096, 8192, 16_384, 32_768];
+const SIZES: [usize; 12] =
+    [256, 512, 1024, 2048, 4096, 8192, 16_384, 32_768, 65_536, 131_072, 262_144, 524_288];
 const LONGEST: f64 = 0.7;
 
 /// The Plummer sphere of the picture.
@@ -162,7 +169,7 @@ fn in_words(walk: &GroupWalk, count: usize) -> String {
 /// # Errors
 ///
 /// The forces failed.
-pub async fn errors(partly: &mut dyn FnMut(String)) -> Result<String> {
+pub async fn errors(width: f64, partly: &mut dyn FnMut(String)) -> Result<String> {
     let bodies = plummer(BODIES)?;
     let index: Vec<usize> = (0..BODIES).step_by(BODIES / SAMPLED).collect();
     let at: Vec<DVec3> = index.iter().map(|i| bodies.position[*i]).collect();
@@ -200,12 +207,12 @@ pub async fn errors(partly: &mut dyn FnMut(String)) -> Result<String> {
         let drawn =
             plot("Error against alpha, 4,096 bodies", x, "rms error of accelerations", &curves);
         let done = (k + 1) as f64 / count as f64;
-        partly(answer(&drawn, &rows, &slope(&curves[0].1), done));
+        partly(answer((&drawn, width), &rows, &slope(&curves[0].1), done, CLOCK));
         gravitile::gpu::let_browser_turn().await;
     }
     let x = Axis::decades("alpha: the part of a body's acceleration by which a cell may err");
     let drawn = plot("Error against alpha, 4,096 bodies", x, "rms error of accelerations", &curves);
-    Ok(answer(&drawn, &rows, &slope(&curves[0].1), 1.0))
+    Ok(answer((&drawn, width), &rows, &slope(&curves[0].1), 1.0, CLOCK))
 }
 
 /// How the error grows with alpha between the ends of a curve.
@@ -221,72 +228,139 @@ fn slope(points: &[CurvePoint]) -> Vec<String> {
     if is_known { vec![sentence] } else { Vec::new() }
 }
 
-/// The time of all forces against N, by the tree and by all pairs, on one thread of the processor; `partly` receives what is
-/// known after each, as JSON.
+/// What was timed against N: method and place, and the most that the time grows when N doubles.
+const TIMED: [(&str, f64); 4] = [
+    ("tree", 2.3),
+    ("all pairs", 4.0),
+    ("tree on the processor, one thread", 2.3),
+    ("all pairs on the processor, one thread", 4.0),
+];
+
+/// The times of the four, in ms, as far as they are known.
+#[derive(Default)]
+struct Times([Vec<CurvePoint>; 4]);
+
+impl Times {
+    /// Whether `which` takes too long with twice the bodies.
+    fn is_slow(&self, which: usize) -> bool {
+        let last = self.0[which].last().map_or(0.0, |point| point.y);
+        last * TIMED[which].1 > LONGEST * 1e3
+    }
+
+    fn add(&mut self, which: usize, n: usize, secs: f64) {
+        self.0[which].push(CurvePoint::at(n as f64, secs.max(1e-6) * 1e3));
+    }
+
+    /// The figure so far.
+    fn answer(&self, device: Option<&str>, width: f64, done: f64) -> String {
+        let name = |which: usize| match (device, which < 2) {
+            (Some(device), true) => format!("{} on {device}", TIMED[which].0),
+            _ => TIMED[which].0.to_owned(),
+        };
+        let is_there = |which: &usize| !self.0[*which].is_empty();
+        let shown: Vec<usize> = (0..4).filter(is_there).collect();
+        let mut head = vec!["N".to_owned()];
+        head.extend(shown.iter().map(|which| format!("{}, ms", name(*which))));
+        let mut rows = vec![head];
+        for n in SIZES {
+            let cell = |which: &usize| {
+                let point = self.0[*which].iter().find(|point| point.x == n as f64);
+                point.map_or("–".to_owned(), |point| number(point.y))
+            };
+            let cells: Vec<String> = shown.iter().map(cell).collect();
+            if cells.iter().any(|cell| cell != "–") {
+                rows.push([vec![short(n as f64)], cells].concat());
+            }
+        }
+        let curve = |which: &usize| Curve::measured(name(*which), self.0[*which].clone(), *which);
+        let curves = shown.iter().map(curve).collect();
+        let x = Axis::powers("number of bodies N");
+        let y = Axis::decades("time of a step, ms");
+        let drawn = Plot::lines("Time of a step against N", x, y, curves);
+        let sentences: Vec<String> = [(0, device), (2, Some("the processor"))]
+            .into_iter()
+            .filter_map(|(which, place)| crossing(place?, &self.0[which], &self.0[which + 1]))
+            .collect();
+        let clock = match device {
+            Some(_) => {
+                "the device's clock, if it has one that can be read, and that of the processor"
+            }
+            None => CLOCK,
+        };
+        answer((&drawn, width), &rows, &sentences, done, clock)
+    }
+}
+
+/// The time of a step against N, by the tree and by all pairs, on one thread of the processor and on `gpu`, if there is one;
+/// `partly` receives what is known after each, as JSON.
 ///
 /// # Errors
 ///
 /// The forces failed.
-pub async fn times(partly: &mut dyn FnMut(String)) -> Result<String> {
-    let mut curves = [("tree, alpha = 0.003", Vec::new()), ("all pairs", Vec::new())];
-    let mut rows = vec![["N", "tree, ms", "all pairs, ms"].map(str::to_owned)];
-    let title = "Time of all forces on this processor, one thread";
-    let mut last = String::new();
-    // Seconds of the last size.
-    let mut before = [0.0f64; 2];
-    for (k, n) in SIZES.into_iter().enumerate() {
+pub async fn times(
+    gpu: Option<&Arc<Gpu>>,
+    width: f64,
+    partly: &mut dyn FnMut(String),
+) -> Result<String> {
+    let device = gpu.map(|gpu| gpu.adapter.name.as_str());
+    let mut times = Times::default();
+    let parts = if gpu.is_some() { 2.0 } else { 1.0 } * SIZES.len() as f64;
+    let mut done = 0.0;
+    for n in SIZES {
+        if times.is_slow(2) && times.is_slow(3) {
+            break;
+        }
         let bodies = plummer(n)?;
-        let mut cells = [String::new(), String::new()];
-        for method in 0..2 {
-            let growth = if method == 0 { 2.3 } else { 4.0 };
-            if before[method] * growth > LONGEST {
-                before[method] = f64::INFINITY;
-                cells[method] = "–".to_owned();
+        for which in [2, 3] {
+            if times.is_slow(which) {
                 continue;
             }
             let mut best = f64::INFINITY;
             for _ in 0..2 {
-                let secs = if method == 0 {
-                    forces(&mut CpuTree::new(TreeConfig::default()), &bodies)?.1
-                } else {
-                    forces(&mut CpuSingle::new(), &bodies)?.1
+                let secs = match which {
+                    2 => forces(&mut CpuTree::new(TreeConfig::default()), &bodies)?.1,
+                    _ => forces(&mut CpuSingle::new(), &bodies)?.1,
                 };
                 best = best.min(secs);
                 gravitile::gpu::let_browser_turn().await;
             }
-            before[method] = best;
-            curves[method].1.push(CurvePoint::at(n as f64, best.max(1e-6) * 1e3));
-            cells[method] = number(best * 1e3);
+            times.add(which, n, best);
         }
-        let [tree, pairs] = cells;
-        rows.push([short(n as f64), tree, pairs]);
-        let drawn = plot(title, Axis::powers("number of bodies N"), "time, ms", &curves);
-        let done = (k + 1) as f64 / SIZES.len() as f64;
-        last = answer(&drawn, &rows, &crossing(&curves), done);
-        partly(last.clone());
+        done += 1.0;
+        partly(times.answer(device, width, done / parts));
     }
-    Ok(last)
+    let Some(gpu) = gpu else { return Ok(times.answer(None, width, 1.0)) };
+    done = SIZES.len() as f64;
+    for n in SIZES {
+        if !times.is_slow(0) {
+            let config = TreeConfig::default();
+            let mut timer = StepTimer::of_tree(gpu, plummer(n)?, SOFTENING, config);
+            times.add(0, n, timer.sample_async(&WalkShape::DEFAULT).await?);
+        }
+        if !times.is_slow(1) {
+            let kernel = KernelRequest::default().resolve(gpu, n, n)?;
+            times.add(1, n, StepTimer::new(gpu, n).sample_async(&kernel).await?);
+        }
+        done += 1.0;
+        partly(times.answer(device, width, done / parts));
+    }
+    Ok(times.answer(device, width, 1.0))
 }
 
 /// From which N on the tree is faster.
-fn crossing(curves: &[(&str, Vec<CurvePoint>)]) -> Vec<String> {
-    let [(_, tree), (_, pairs)] = curves else { return Vec::new() };
+fn crossing(place: &str, tree: &[CurvePoint], pairs: &[CurvePoint]) -> Option<String> {
     let both: Vec<_> = tree
         .iter()
         .filter_map(|tree| Some((tree.x, tree.y, pairs.iter().find(|pairs| pairs.x == tree.x)?.y)))
         .collect();
-    let Some((n, tree, pairs)) = both.last() else { return Vec::new() };
+    let (n, tree, pairs) = both.last()?;
     let first = both.iter().rev().take_while(|(_, tree, pairs)| tree < pairs).last();
     let from = match first {
-        Some((n, ..)) => format!("The tree is faster from N = {} on", short(*n)),
-        None => "All pairs are faster at each N that both were timed with".to_owned(),
+        Some((n, ..)) => format!("On {place} the tree is faster from N = {} on", short(*n)),
+        None => format!("On {place} all pairs are faster at each N that both were timed with"),
     };
-    vec![format!(
-        "{from}; with {} bodies it takes {} ms and all pairs {} ms",
-        short(*n),
-        number(*tree),
-        number(*pairs)
-    )]
+    let (n, tree, pairs) = (short(*n), number(*tree), number(*pairs));
+    Some(format!("{from}; with {n} bodies it takes {tree} ms and all pairs {pairs} ms"))
 }
 
 fn plot<S: AsRef<str>>(title: &str, x: Axis, y: &str, curves: &[(S, Vec<CurvePoint>)]) -> Plot {
@@ -298,16 +372,20 @@ fn plot<S: AsRef<str>>(title: &str, x: Axis, y: &str, curves: &[(S, Vec<CurvePoi
     Plot::lines(title, x, Axis::decades(y), curves)
 }
 
-fn answer<const N: usize>(
-    plot: &Plot,
-    rows: &[[String; N]],
+/// The clock of what the processor computes.
+const CLOCK: &str = "the clock of the processor";
+
+fn answer<R: AsRef<[String]>>(
+    (plot, width): (&Plot, f64),
+    rows: &[R],
     sentences: &[String],
     done: f64,
+    method: &str,
 ) -> String {
-    let rows: Vec<&[String]> = rows.iter().map(|row| &row[..]).collect();
+    let rows: Vec<&[String]> = rows.iter().map(AsRef::as_ref).collect();
     json!({
-        "plots": [plot.svg()], "rows": rows, "sentences": sentences, "done": done, "left": 0,
-        "method": "the clock of the processor",
+        "plots": [svg_in(plot, width)], "rows": rows, "sentences": sentences, "done": done, "left": 0,
+        "method": method,
     })
     .to_string()
 }
@@ -345,7 +423,7 @@ mod tests {
     #[test]
     fn errors_grow_with_alpha_and_monopoles_err_more() {
         let mut parts = 0;
-        let found = parsed(&pollster::block_on(errors(&mut |_| parts += 1)).unwrap());
+        let found = parsed(&pollster::block_on(errors(760.0, &mut |_| parts += 1)).unwrap());
         assert_eq!(parts, 14);
         let rows = found["rows"].as_array().unwrap();
         let of = |kind: &str| -> Vec<f64> {

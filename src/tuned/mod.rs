@@ -82,7 +82,6 @@ impl Known {
     }
 
     /// Only this walk of the tree for `n` bodies on `gpu`, as if found by tuning.
-    #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn of_walk(gpu: &Gpu, n: usize, kernel: WalkShape) -> Self {
         let found = Choice {
             key: Key::of(gpu, Kernels::Tree, n),

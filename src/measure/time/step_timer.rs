@@ -14,14 +14,12 @@ use crate::bodies::Bodies;
 use crate::error::Result;
 use crate::forces::direct::Reference;
 use crate::forces::direct::gpu::{KernelConfig, Masses};
-#[cfg(not(target_arch = "wasm32"))]
 use crate::forces::tree::{TreeConfig, gpu::WalkShape};
 use crate::forces::{ForceEngine, Forces, Identity, Outputs, Sinks, Sources};
 use crate::gpu::Gpu;
 use crate::measure::{ErrorStats, acceleration_errors};
 use crate::scene::{Spread, test_bodies};
 use crate::sim::{DeviceState, EngineKind, Settings};
-#[cfg(not(target_arch = "wasm32"))]
 use crate::tuned::Known;
 
 const SOFTENING: f64 = 0.05;
@@ -97,7 +95,6 @@ impl StepTimer {
     }
 }
 
-#[cfg(not(target_arch = "wasm32"))]
 impl StepTimer<WalkShape> {
     /// A timer for steps of these bodies (G = 1) with the tree and this rule.
     pub fn of_tree(gpu: &Arc<Gpu>, bodies: Bodies, softening: f64, config: TreeConfig) -> Self {

@@ -25,8 +25,11 @@ const PLACES: [(&str, &str); 3] = [
 const LIVE: [(&str, &str); 3] =
     [("figures/h200/unroll", "unroll"), ("figures/h200/p", "p"), ("figures/h200/q", "q")];
 
-/// Figures of the records that the page draws itself.
-const RECORDED: [&str; 6] = ["n", "unroll", "p", "q", "ceilings", "roofline"];
+/// Figures of the records that the page draws itself, by their file in `benches/results/`.
+const RECORDED: [(&str, &[&str]); 2] = [
+    ("nvidia-h200.jsonl", &["n", "unroll", "p", "q", "ceilings", "roofline"]),
+    ("nvidia-h100.jsonl", &["ladder", "shapes"]),
+];
 
 /// The kernels of the editor, in `docs/lesson/`.
 const KERNELS: [&str; 5] = ["plain", "mend-barrier", "mend-tail", "mend-banks", "mend-order"];
@@ -73,12 +76,14 @@ pub fn write(root: &Path, out: &Path) -> Result<Vec<String>> {
     let lab = lab.html(&read(&docs.join("lab.md"))?, &mut Vec::new())?.text;
     let teacher = fill(&read(&root.join("web/teacher.html"))?, "text", &lab)?;
     fs::write(out.join("teacher.html"), teacher)?;
-    let records = read(&root.join("benches/results/nvidia-h200.jsonl"))?;
-    let is_shown = |line: &&str| {
-        RECORDED.iter().any(|figure| line.contains(&format!("\"figure\":\"{figure}\"")))
-    };
-    let records: String =
-        records.lines().filter(is_shown).map(|line| format!("{line}\n")).collect();
+    let mut records = String::new();
+    for (file, figures) in RECORDED {
+        let lines = read(&root.join("benches/results").join(file))?;
+        let is_shown = |line: &&str| {
+            figures.iter().any(|figure| line.contains(&format!("\"figure\":\"{figure}\"")))
+        };
+        records.extend(lines.lines().filter(is_shown).flat_map(|line| [line, "\n"]));
+    }
     fs::write(out.join("lesson-records.json"), records)?;
     let mut files =
         ["lesson.html", "teacher.html", "lesson-records.json"].map(str::to_owned).to_vec();

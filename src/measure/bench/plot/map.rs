@@ -1,22 +1,25 @@
 //! Coloured cells over two axes, with the value in each and a colour scale at the right.
 
-use super::svg::{self, MARGIN, Svg, TITLE, WIDTH};
+use super::svg::{self, MARGIN, NARROW, Svg};
 use super::{Map, number};
 
 const ROW: f64 = 34.0;
 const SCALE_WIDTH: f64 = 130.0;
+const SCALE_HEIGHT: f64 = 196.0;
 
 /// The plot as SVG.
-pub(super) fn draw(plot: &Map) -> String {
+pub(super) fn draw(plot: &Map, width: f64) -> String {
     let (columns, rows) = (plot.x.1.len() as f64, plot.y.1.len() as f64);
     if columns == 0.0 || rows == 0.0 {
-        return svg::nothing(&plot.title);
+        return svg::nothing(width, &plot.title);
     }
     let widest = plot.y.1.iter().map(|name| svg::width(name, 12.0)).fold(0.0, f64::max);
-    let (left, top) = (MARGIN + 32.0 + widest, TITLE + 8.0);
-    let column = (WIDTH - left - SCALE_WIDTH) / columns;
+    let (mut svg, title) = Svg::new(width, &plot.title);
+    let (left, top) = (MARGIN + 32.0 + widest, title + 8.0);
+    let is_narrow = width < NARROW;
+    let beside = if is_narrow { MARGIN } else { SCALE_WIDTH };
+    let column = (width - left - beside) / columns;
     let (right, bottom) = (left + columns * column, top + rows * ROW);
-    let mut svg = Svg::new(&plot.title);
     for (row, (name, cells)) in plot.y.1.iter().zip(&plot.cells).enumerate() {
         let y = bottom - (row as f64 + 1.0) * ROW;
         svg.text((left - 8.0, y + ROW / 2.0), "soft end", name);
@@ -34,10 +37,15 @@ pub(super) fn draw(plot: &Map) -> String {
     for (i, name) in plot.x.1.iter().enumerate() {
         svg.text((left + (i as f64 + 0.5) * column, bottom + 14.0), "soft middle", name);
     }
-    svg.text(((left + right) / 2.0, bottom + 37.0), "middle", &plot.x.0);
+    let more = svg.lines(((left + right) / 2.0, bottom + 37.0), right - MARGIN, &plot.x.0);
     svg.upright((18.0, (top + bottom) / 2.0), &plot.y.0);
+    if is_narrow {
+        let top = bottom + 56.0 + more;
+        scale(&mut svg, plot, left, top);
+        return svg.finish(top + SCALE_HEIGHT);
+    }
     scale(&mut svg, plot, right + 22.0, top);
-    svg.finish(bottom + 56.0)
+    svg.finish((bottom + 56.0 + more).max(top + SCALE_HEIGHT))
 }
 
 /// Draws the colour scale.

@@ -136,10 +136,15 @@ impl Plot {
 
     /// The plot as an SVG document; an empty plot contains a note.
     pub fn svg(&self) -> String {
+        self.svg_of_width(svg::WIDTH)
+    }
+
+    /// The same, `width` pixels wide, from 300 on; names and legends take lines of their own where it is narrow.
+    pub fn svg_of_width(&self, width: f64) -> String {
         match self {
-            Self::Lines(plot) => lines::draw(plot),
-            Self::Bars(plot) => bars::draw(plot),
-            Self::Map(plot) => map::draw(plot),
+            Self::Lines(plot) => lines::draw(plot, width),
+            Self::Bars(plot) => bars::draw(plot, width),
+            Self::Map(plot) => map::draw(plot, width),
         }
     }
 
@@ -187,10 +192,15 @@ mod tests {
             bars: vec![("one".to_owned(), 3.0, "3 G/s".to_owned())],
         });
         for plot in [lines(&[1.0, 2.0]), map, bars] {
-            let svg = plot.svg();
-            assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"), "{svg}");
-            assert!(svg.contains("prefers-color-scheme: dark") && !svg.contains("NaN"));
-            assert_eq!(svg.matches("<svg").count(), 1);
+            for width in [svg::WIDTH, 320.0] {
+                let svg = plot.svg_of_width(width);
+                assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"), "{svg}");
+                assert!(svg.contains("prefers-color-scheme: dark") && !svg.contains("NaN"));
+                assert_eq!(svg.matches("<svg").count(), 1);
+                let places = svg.split(" x=\"").skip(1).filter_map(|rest| rest.split('"').next());
+                assert!(places.clone().count() > 3, "{svg}");
+                assert!(places.flat_map(str::parse).all(|x: f64| x < width), "{width}: {svg}");
+            }
         }
     }
 

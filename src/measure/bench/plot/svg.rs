@@ -5,9 +5,15 @@ use std::fmt::Write;
 
 use minijinja::HtmlEscape;
 
+/// Width in pixels of a plot on a page of its own.
 pub const WIDTH: f64 = 760.0;
-/// Height of the title's line.
-pub const TITLE: f64 = 34.0;
+/// Below this width, as on a phone, legends and names lie above and below what they belong to.
+pub const NARROW: f64 = 600.0;
+/// Height of the title, and of each further line of it.
+const TITLE: f64 = 34.0;
+const TITLE_LINE: f64 = 19.0;
+/// Lines of a text below each other.
+const LINE: f64 = 15.0;
 pub const MARGIN: f64 = 14.0;
 const STYLE: &str = include_str!("plot.css");
 
@@ -24,10 +30,23 @@ fn escaped(text: &str) -> String {
 }
 
 impl Svg {
-    pub fn new(title: &str) -> Self {
-        let mut svg = Self::untitled(WIDTH, title);
-        svg.text((MARGIN, TITLE / 2.0 + 2.0), "title", title);
-        svg
+    /// The document, and where its title ends.
+    pub fn new(width: f64, title: &str) -> (Self, f64) {
+        let mut svg = Self::untitled(width, title);
+        let lines = wrapped(title, 15.5, width - 2.0 * MARGIN);
+        for (k, line) in lines.iter().enumerate() {
+            svg.text((MARGIN, TITLE / 2.0 + 2.0 + k as f64 * TITLE_LINE), "title", line);
+        }
+        (svg, TITLE + TITLE_LINE * (lines.len() - 1) as f64)
+    }
+
+    /// Text centred at `at`, in lines below each other that are no wider than `room`; returns the height of the further ones.
+    pub fn lines(&mut self, at: (f64, f64), room: f64, text: &str) -> f64 {
+        let lines = wrapped(text, 13.0, room);
+        for (k, line) in lines.iter().enumerate() {
+            self.text((at.0, at.1 + k as f64 * LINE), "middle", line);
+        }
+        LINE * (lines.len() - 1) as f64
     }
 
     /// A document of another width, described by `label` and without a title on it.
@@ -99,14 +118,28 @@ impl Svg {
     }
 }
 
+/// A text in lines, at least one, no wider than `room` where its words allow it.
+fn wrapped(text: &str, pixels: f64, room: f64) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split(' ') {
+        let line = lines.last_mut().expect("there is a first line");
+        let longer = if line.is_empty() { word.to_owned() } else { format!("{line} {word}") };
+        match line.is_empty() || width(&longer, pixels) <= room {
+            true => *line = longer,
+            false => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
 /// Approximate width of text in pixels: browsers choose the font.
 pub(super) fn width(text: &str, pixels: f64) -> f64 {
     text.chars().count() as f64 * pixels * 0.56
 }
 
 /// The document of a plot without data.
-pub(super) fn nothing(title: &str) -> String {
-    let mut svg = Svg::new(title);
-    svg.text((MARGIN, 66.0), "soft", "nothing was measured for this plot");
-    svg.finish(110.0)
+pub(super) fn nothing(width: f64, title: &str) -> String {
+    let (mut svg, title) = Svg::new(width, title);
+    svg.text((MARGIN, title + 32.0), "soft", "nothing was measured for this plot");
+    svg.finish(title + 76.0)
 }
