@@ -72,6 +72,7 @@ impl World {
             gpu: &world.gpu,
             config: Some(world.config),
             wgsl: None,
+            kernel_file: None,
             rates: &rates,
             blocks: None,
             varying: None,

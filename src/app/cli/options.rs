@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use gravitile::error::{Error, Result};
 use gravitile::forces::direct::gpu::{KernelConfig, own};
 use gravitile::forces::{EngineKind, Method};
+use gravitile::measure::{Accesses, accesses};
 use gravitile::settings::{KernelRequest, MethodRequest};
 
 /// Refuses to overwrite an existing file unless forced.
@@ -70,9 +71,15 @@ impl OwnKernel {
     /// The kernel's shape, if there is one. Compiles it as far as possible without a device.
     ///
     /// # Errors
-    /// What is wrong with the file.
+    /// What is wrong with the file; a kernel that does not end, as far as that can be seen.
     pub fn load(&self) -> Result<Option<KernelConfig>> {
-        self.force_kernel.as_deref().map(own::load).transpose()
+        let Some(path) = &self.force_kernel else { return Ok(None) };
+        let config = own::load(path)?;
+        let found = own::loaded().map(|(_, text)| accesses(&path.to_string_lossy(), &text));
+        match found {
+            Some(Ok(Accesses { endless: Some(why), .. })) => Err(Error::file(path, why)),
+            _ => Ok(Some(config)),
+        }
     }
 
     /// Changes a request to use this kernel, with the method `direct` on the GPU.

@@ -90,6 +90,10 @@ pub enum Action {
     CopyText(String),
     /// Begins to measure the adapter's score; the simulation waits meanwhile.
     MeasureScore,
+    /// Copies the current kernel to a file and runs the copy.
+    EditKernel,
+    /// Saves an edited text of the copy, and runs it if it is right.
+    SaveKernel(String),
     /// Compares the current kernel with f64; the simulation waits meanwhile.
     CheckKernel,
     /// Finds the fastest kernel for this many bodies and remembers it; the simulation waits

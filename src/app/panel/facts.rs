@@ -55,6 +55,8 @@ pub struct Facts<'a> {
     pub config: Option<KernelConfig>,
     /// The text of the kernel that runs, if the engine is the GPU.
     pub wgsl: Option<&'a str>,
+    /// The file of the kernel that runs, if it is the user's own.
+    pub kernel_file: Option<&'a Path>,
     /// How fast everything is.
     pub rates: &'a Rates,
     /// The individual steps, if the integrator has them and they are shown.

@@ -2,6 +2,7 @@
 
 use egui::{Button, Ui};
 
+use super::kernel_editor::{self, KernelEditor};
 use super::learn::heat::{P, Q};
 use super::theme::{DIM, WARN, bytes, heading, offer, pick, row, unless};
 use super::{Action, Facts, devices, wgsl};
@@ -16,6 +17,7 @@ use gravitile::sim::EngineKind;
 pub struct KernelForm {
     show_text: bool,
     text: wgsl::Highlighted,
+    editor: KernelEditor,
 }
 
 /// Height in points of engine, reason and note, which they rarely exceed.
@@ -72,7 +74,7 @@ impl KernelForm {
             ui.toggle_value(&mut self.show_text, "Show the WGSL").on_hover_text(about);
         });
         self.facts_of(ui, facts, config);
-        if self.show_text {
+        if self.show_text || facts.kernel_file.is_some() {
             self.text(ui, facts, actions);
         }
     }
@@ -198,12 +200,19 @@ impl KernelForm {
             return;
         };
         ui.separator();
-        ui.horizontal(|ui| {
+        ui.horizontal_wrapped(|ui| {
             ui.label(format!("{} lines", text.lines().count()));
             if ui.button("Copy").on_hover_text("Copy the whole text to the clipboard").clicked() {
                 actions.push(Action::CopyText(text.to_owned()));
             }
+            // A page has no files: there the lesson has an editor.
+            if cfg!(not(target_arch = "wasm32")) && facts.kernel_file.is_none() {
+                kernel_editor::begin(ui, actions);
+            }
         });
+        if let Some(file) = facts.kernel_file {
+            return self.editor.show(ui, file, text, actions);
+        }
         // The wheel scrolls the tab, not the text, which is shown at full height.
         let source = egui::scroll_area::ScrollSource { mouse_wheel: false, ..Default::default() };
         egui::ScrollArea::horizontal().scroll_source(source).show(ui, |ui| {

@@ -12,6 +12,7 @@ mod file;
 pub mod growth;
 mod history;
 mod kernel;
+mod kernel_editor;
 mod keys;
 mod learn;
 mod names;
@@ -267,8 +268,8 @@ impl Panel {
             }
             Tab::Kernel => {
                 self.kernel.show(ui, facts, actions);
-                // Elsewhere `gravitile check` and `tune` do it.
-                if cfg!(target_arch = "wasm32") {
+                // Elsewhere `gravitile check` and `tune` do it; an edited kernel is checked where it is edited.
+                if cfg!(target_arch = "wasm32") || facts.kernel_file.is_some() {
                     self.trial.show(ui, actions);
                 }
             }

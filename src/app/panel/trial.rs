@@ -7,7 +7,7 @@ use super::Action;
 use super::theme::{DIM, WARN, bodies, heading, number, offer, progress};
 use gravitile::forces::direct::gpu::{KernelConfig, KernelRequest};
 use gravitile::live::Command;
-use gravitile::measure::Row;
+use gravitile::measure::{Finding, Row};
 use gravitile::tune::Tuned;
 
 /// The state of a test.
@@ -64,8 +64,8 @@ impl TrialForm {
         Self::Done { lines, fastest: Some(best.config) }
     }
 
-    /// The result of a check.
-    pub fn of_check(rows: &[Row]) -> Self {
+    /// The result of a check, and what the threads of a kernel of the user's own touch.
+    pub fn of_check(rows: &[Row], findings: &[Finding]) -> Self {
         let passed = rows.iter().filter(|row| row.passed()).count();
         let worst = rows.iter().map(|row| row.acceleration.rms).fold(0.0, f64::max);
         let agree =
@@ -84,6 +84,7 @@ impl TrialForm {
             );
             lines.push((what, true));
         }
+        lines.extend(findings.iter().map(|found| (found.words.clone(), !found.is_fine)));
         Self::Done { lines, fastest: None }
     }
 
@@ -180,12 +181,12 @@ mod tests {
         let right =
             Row { case, acceleration, potential: None, in_bounds: true, same_in_pieces: true };
         let wrong = Row { in_bounds: false, ..right };
-        let TrialForm::Done { lines, .. } = TrialForm::of_check(&[right, wrong]) else {
+        let TrialForm::Done { lines, .. } = TrialForm::of_check(&[right, wrong], &[]) else {
             panic!("it is done")
         };
         assert!(lines[0].0.starts_with("1 of 2") && lines[0].1, "{lines:?}");
         assert!(lines.len() == 2 && lines[1].0.contains("63 sinks, 65 sources"), "{lines:?}");
-        let TrialForm::Done { lines, .. } = TrialForm::of_check(&[right]) else {
+        let TrialForm::Done { lines, .. } = TrialForm::of_check(&[right], &[]) else {
             panic!("it is done")
         };
         assert!(lines.len() == 1 && !lines[0].1, "{lines:?}");

@@ -39,12 +39,18 @@ fn is_listed(list: &str, word: &str) -> bool {
     list.split(' ').any(|known| known == word)
 }
 
+fn format(color: Color32) -> TextFormat {
+    TextFormat { font_id: FontId::monospace(11.0), color, ..Default::default() }
+}
+
+/// A text in one colour.
+pub fn plain(text: &str) -> LayoutJob {
+    LayoutJob::single_section(text.to_owned(), format(PLAIN))
+}
+
 fn highlight(text: &str) -> LayoutJob {
     let mut job = LayoutJob::default();
-    let mut put = |part: &str, color: Color32| {
-        let format = TextFormat { font_id: FontId::monospace(11.0), color, ..Default::default() };
-        job.append(part, 0.0, format);
-    };
+    let mut put = |part: &str, color: Color32| job.append(part, 0.0, format(color));
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
         let take =

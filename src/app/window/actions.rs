@@ -45,6 +45,8 @@ impl WindowState {
             Action::Integration(integration) => self.change_integration(integration)?,
             Action::Field(field) => self.change_field(field)?,
             Action::MeasureScore => self.measure(Measuring::score)?,
+            Action::EditKernel => self.edit_kernel()?,
+            Action::SaveKernel(text) => self.save_kernel(text)?,
             Action::CheckKernel => self.check_kernel()?,
             Action::TuneKernel => self.tune_kernel()?,
             Action::StopMeasuring => self.measuring.iter().for_each(Measuring::stop),

@@ -18,7 +18,6 @@ use super::undo::UndoStep;
 use crate::panel::{BEHIND, LEFT_OUT, Tab};
 use gravitile::bodies::Role;
 use gravitile::error::Result;
-use gravitile::forces::direct::gpu::own;
 use gravitile::gpu::FrameTimes;
 use gravitile::live::{Background, Event};
 use gravitile::render::Follow;
@@ -58,13 +57,13 @@ impl WindowState {
         self.poll_measurement();
         let saved = self.save_drawn();
         self.output.report(saved);
-        let changes = [self.input.shaders.as_mut().map(ShaderWatch::changed), Some(own::changed())];
-        for changed in changes.into_iter().flatten() {
-            match changed {
-                Ok(true) => self.recompile(),
-                Ok(false) => {}
-                Err(error) => self.output.show_error(&error),
-            }
+        match self.input.shaders.as_mut().map_or(Ok(false), ShaderWatch::changed) {
+            Ok(true) => self.recompile(),
+            Ok(false) => {}
+            Err(error) => self.output.show_error(&error),
+        }
+        if let Err(error) = self.poll_own_kernel() {
+            self.output.show_error(&error);
         }
         while let Some(times) = self.output.screen.timeline.take() {
             if self.learn(&times) {

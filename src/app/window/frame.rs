@@ -104,6 +104,7 @@ impl WindowState {
                 paused_by_welcome: false,
                 undo: Undo::default(),
                 measuring: None,
+                edited_kernel: None,
                 filmed: false,
                 rested: false,
                 last: Instant::now(),

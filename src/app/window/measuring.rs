@@ -10,10 +10,12 @@ use super::machine;
 use crate::lookup;
 use crate::panel::{Panel, ScoreForm, TrialForm};
 use gravitile::error::{Error, Result};
-use gravitile::forces::direct::gpu::KernelConfig;
+use gravitile::forces::direct::gpu::{KernelConfig, own};
 use gravitile::gpu::Gpu;
 use gravitile::live::Background;
-use gravitile::measure::{Device, Machine, Run, cases_around, check_case, steps_of_score};
+use gravitile::measure::{
+    Device, Machine, Run, accesses, cases_around, check_case, steps_of_score,
+};
 use gravitile::tune::tune_steps;
 
 /// Longest duration of a step of the score in a window; slower ones are left out.
@@ -93,7 +95,10 @@ async fn check(gpu: Arc<Gpu>, shared: Arc<Shared>, config: KernelConfig) -> Resu
         }
         rows.push(check_case(&gpu, *case).await?);
     }
-    Ok(Box::new(move |panel| panel.trial = TrialForm::of_check(&rows)))
+    let own = own::loaded().filter(|_| config.own);
+    let accesses = own.and_then(|(_, text)| accesses("kernel", &text).ok());
+    let findings = accesses.map(|found| found.findings()).unwrap_or_default();
+    Ok(Box::new(move |panel| panel.trial = TrialForm::of_check(&rows, &findings)))
 }
 
 impl Measuring {

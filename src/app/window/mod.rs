@@ -28,6 +28,7 @@ mod loading;
 pub(super) mod machine;
 mod measuring;
 mod output;
+mod own_kernel;
 mod pace;
 mod panel_layout;
 mod past;

@@ -93,6 +93,7 @@ impl WindowState {
         let going = || self.simulated.session.as_ref()?.progress_to_goal(&self.viewer.choice);
         let loading = self.simulated.loading.as_ref().map(Loading::describe).or_else(going);
         let rests = self.rests();
+        let kernel_file = self.kernel_file();
         let left_out = self.viewer.quality.describe().filter(|_| !rests);
         let output = context.run_ui(input, |ui| {
             let Self { viewer, simulated, input, output, panel, last, .. } = &mut *self;
@@ -124,6 +125,7 @@ impl WindowState {
                     shared: sharing.summary(live),
                     config: live.config(),
                     wgsl: session.wgsl.as_ref().map(|(_, text)| text.as_str()),
+                    kernel_file: kernel_file.as_deref(),
                     rates: live.rates(),
                     blocks: live.blocks(),
                     varying: live.varying(),

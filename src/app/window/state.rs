@@ -13,7 +13,7 @@ use super::stillness::Stillness;
 use super::undo::Undo;
 use super::viewer::Viewer;
 use crate::panel::Panel;
-use gravitile::live::Command;
+use gravitile::live::{Background, Command};
 use gravitile::render::PictureSize;
 
 /// The state of the window: viewer, simulation, input and output.
@@ -33,6 +33,8 @@ pub struct WindowState {
     pub(super) paused_by_welcome: bool,
     pub(super) undo: Undo,
     pub(super) measuring: Option<Measuring>,
+    /// The text of an edited kernel whose threads are being followed.
+    pub(super) edited_kernel: Option<Background<String>>,
     /// Whether the last frame became a picture of the film.
     pub(super) filmed: bool,
     /// Whether no frame followed the last one because nothing moved.

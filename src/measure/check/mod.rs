@@ -11,7 +11,7 @@ mod steps;
 #[cfg(not(target_arch = "wasm32"))]
 mod tree;
 
-pub use accesses::{Accesses, Turns, accesses};
+pub use accesses::{Accesses, Finding, Turns, accesses};
 #[cfg(not(target_arch = "wasm32"))]
 pub use derivatives::{DirectCase, DirectRow, ForceErrors, check_direct, direct_cases};
 #[cfg(not(target_arch = "wasm32"))]

@@ -203,6 +203,7 @@ impl World {
             gpu,
             config: self.config,
             wgsl: self.wgsl.as_deref(),
+            kernel_file: None,
             rates: &self.rates,
             blocks: self.blocks.as_ref(),
             varying: None,

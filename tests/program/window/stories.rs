@@ -1,5 +1,7 @@
 //! Typical sessions with the window, from start to exit.
 
+use std::path::Path;
+
 use egui::accesskit::Role;
 use egui_kittest::kittest::Queryable;
 use gravitile::scene::Scene;
@@ -192,6 +194,35 @@ fn kernel_and_engine_change_while_running() {
     assert_eq!(after.attributes["step"], before.attributes["step"]);
     assert!((after.time - before.time).abs() < 1e-9, "{} became {}", before.time, after.time);
     assert_eq!(after.bodies.position, before.bodies.position);
+}
+
+#[test]
+fn own_kernel_is_compiled_again_when_its_file_is_saved() {
+    if !can_run_window_tests() {
+        return;
+    }
+    let plain = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/lesson/plain.wgsl");
+    let text = std::fs::read_to_string(plain).unwrap();
+    let args = ["view", "plummer", "-n", "500", "--force-kernel", "mine.wgsl"];
+    let prepare = |folder: &Path| std::fs::write(folder.join("mine.wgsl"), &text).unwrap();
+    let session = Session::open_with(&args, Tab::File, prepare);
+    let save = |text: &str| std::fs::write(session.folder().join("mine.wgsl"), text).unwrap();
+    let engine = |words: &str| {
+        let snapshot = session.save_snapshot();
+        Some(snapshot).filter(|snapshot| snapshot.attributes["engine"].contains(words))
+    };
+    session.wait_for("the kernel of the file", || engine("p=64"));
+    // Another shape, too.
+    save(&text.replace("const P: u32 = 64u;", "const P: u32 = 32u;"));
+    session.wait_for("its new shape", || engine("p=32"));
+    save(&text.replace("k += 1u", "k += 0u"));
+    session.wait_for("a refusal", || session.last_message("does not end"));
+    save(&text.replace("fn main(", "fn main"));
+    session.wait_for("a fault", || session.last_message("mine.wgsl"));
+    let before = session.save_snapshot().time;
+    session.wait_for("steps with the kernel before", || {
+        engine("p=32").filter(|snapshot| snapshot.time > before)
+    });
 }
 
 #[test]

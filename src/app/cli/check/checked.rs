@@ -121,6 +121,8 @@ impl Table {
 pub struct Results {
     pub text: String,
     pub failed: usize,
+    /// How many were compared with f64, and how many of these passed.
+    pub compared: [usize; 2],
     pub rows: Vec<Value>,
 }
 
@@ -130,10 +132,12 @@ impl Results {
         let groups = grouped(cases.iter().map(|one| (&one.group, one)));
         let lines = groups.iter().map(|(_, group)| table.line_of(group));
         let failed = || cases.iter().filter(|one| !one.passed);
+        let compared = || cases.iter().filter(|one| !one.errors.is_empty());
         let failures = failed().map(|one| format!("FAILED {}\n", one.line()));
         Self {
             text: lines.chain(failures).collect(),
             failed: failed().count(),
+            compared: [compared().count(), compared().filter(|one| one.passed).count()],
             rows: cases.iter().map(Checked::json).collect(),
         }
     }
@@ -171,7 +175,7 @@ mod tests {
             lines[2],
             "FAILED kernel two, sinks 3, a worst inf, a rms inf, wrote past its end"
         );
-        assert_eq!((results.failed, lines.len()), (1, 3));
+        assert_eq!((results.failed, results.compared, lines.len()), (1, [3, 2], 3));
         let row = &results.rows[0];
         assert_eq!((&row["a"]["rms"], &row["b"]), (&json!(5e-8), &Value::Null));
         assert_eq!((&row["in_bounds"], &row["passed"]), (&json!(true), &json!(true)));

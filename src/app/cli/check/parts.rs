@@ -7,11 +7,11 @@ use anyhow::Result;
 use serde_json::{Value, json};
 
 use super::checked::{Checked, Table, errors_of, holds, no_problem};
-use gravitile::forces::direct::gpu::{KernelConfig, tiers};
+use gravitile::forces::direct::gpu::{KernelConfig, own, tiers};
 use gravitile::forces::{Method, Placement, Precision, Tools};
 use gravitile::gpu::Gpu;
 use gravitile::measure::{
-    self, Case, DirectCase, DirectRow, EngineRow, ForceErrors, Row, StepsRow, TreeRow,
+    self, Case, DirectCase, DirectRow, EngineRow, Finding, ForceErrors, Row, StepsRow, TreeRow,
 };
 
 /// Cases that are checked and reported together.
@@ -83,13 +83,23 @@ pub fn of_tree(gpu: Option<&Arc<Gpu>>) -> Plan {
     Plan { heading, parts: parts.collect(), json, notes: String::new(), is_risky: false }
 }
 
-/// All kernels and tiers of an adapter, or a kernel of the user's `own`.
+/// All kernels and tiers of an adapter, or a kernel of the user's `own`, with what its threads touch.
 pub fn of_kernels(gpu: &Arc<Gpu>, own: Option<KernelConfig>) -> Result<Plan> {
     let (cases, skipped) = match own {
         Some(own) => (measure::cases_of(gpu, own)?, Vec::new()),
         None => measure::cases(gpu),
     };
     let mut parts = Vec::new();
+    let mut notes = String::new();
+    if let Some((path, text)) = own.and_then(|_| own::loaded()) {
+        match measure::accesses(&path.to_string_lossy(), &text) {
+            Ok(found) => {
+                let about = ("accesses".to_owned(), "accesses", &ACCESSES);
+                parts.push(part(about, &found.findings(), |one| Ok(one.clone()), finding));
+            }
+            Err(error) => notes += &format!("what its threads touch was not looked at: {error}\n"),
+        }
+    }
     for cases in cases.chunk_by(|a, b| a.config == b.config) {
         let (gpu, about) = (Arc::clone(gpu), (cases[0].config.to_string(), "cases", &KERNELS));
         parts.push(part(about, cases, move |case: &Case| measure::check(&gpu, *case), kernel));
@@ -118,7 +128,6 @@ pub fn of_kernels(gpu: &Arc<Gpu>, own: Option<KernelConfig>) -> Result<Plan> {
             parts.push(part(about, cases, move |case| measure::check_direct(&gpu, *case), tier));
         }
     }
-    let mut notes = String::new();
     for (tier, reason) in &absent {
         notes += &format!("tier {tier}: {reason}\n");
     }
@@ -132,10 +141,24 @@ pub fn of_kernels(gpu: &Arc<Gpu>, own: Option<KernelConfig>) -> Result<Plan> {
     let skipped =
         skipped.map(|one| json!({ "kernel": one.config.to_string(), "reason": one.reason }));
     json["skipped"] = skipped.collect();
-    for key in ["cases", "steps_in_one_workgroup", "forces_with_derivatives"] {
+    for key in ["accesses", "cases", "steps_in_one_workgroup", "forces_with_derivatives"] {
         json[key] = json!([]);
     }
     Ok(Plan { heading, parts, json, notes, is_risky: true })
+}
+
+const ACCESSES: Table = Table { by: &[("what its threads do", 92)], errors: &[] };
+
+fn finding(found: &Finding) -> Checked {
+    let Finding { is_fine, is_about_sums, words } = found;
+    let slow = if *is_fine || *is_about_sums { "" } else { "slow: " };
+    Checked {
+        passed: *is_fine || !is_about_sums,
+        group: vec![format!("{slow}{words}")],
+        case: vec![("found", json!(words)), ("fine", json!(is_fine))],
+        errors: Vec::new(),
+        conditions: Vec::new(),
+    }
 }
 
 const STEPS: &str = "steps in one workgroup";

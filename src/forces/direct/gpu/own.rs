@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use super::KernelConfig;
 use crate::error::{Error, Result};
-use crate::gpu::{Language, translate};
+use crate::gpu::{Fault, Language, fault, translate};
 use crate::settings::Dispatch;
 
 struct Own {
@@ -58,35 +58,62 @@ pub fn load_text(name: &str, text: &str) -> Result<KernelConfig> {
     Ok(config)
 }
 
-/// Reloads the file if it was saved since; returns whether its text is new.
+/// The file's text if it was saved since it was read, once per change.
 ///
 /// # Errors
-/// As [`load`], once per change; a different shape, to which running simulations are not bound. The
-/// previous kernel stays.
-pub fn changed() -> Result<bool> {
-    let (path, before) = {
+/// The file cannot be read, does not compile, or lacks what docs/lesson.md requires. The kernel stays.
+pub fn saved() -> Result<Option<String>> {
+    let path = {
         let mut own = OWN.write().unwrap_or_else(PoisonError::into_inner);
-        let Some(own) = own.as_mut() else { return Ok(false) };
-        let saved = std::fs::metadata(&own.path).and_then(|about| about.modified()).ok();
+        let Some(own) = own.as_mut() else { return Ok(None) };
+        let saved = modified(&own.path);
         // An editor may remove the file for a moment while saving.
         if saved.is_none() || saved == own.saved {
-            return Ok(false);
+            return Ok(None);
         }
         own.saved = saved;
-        (own.path.clone(), own.config)
+        own.path.clone()
     };
     let text = std::fs::read_to_string(&path).map_err(|error| Error::io("read", &path, error))?;
-    let config = shape(&path.file_name().unwrap_or_default().to_string_lossy(), &text)?;
-    if config != before {
-        let problem = format!(
-            "is now {config}, but {before} is running: P, Q, R and S cannot change meanwhile"
-        );
-        return Err(Error::file(&path, problem));
-    }
+    shape_of(&path.file_name().unwrap_or_default().to_string_lossy(), &text)?;
+    Ok(Some(text))
+}
+
+fn modified(path: &Path) -> Option<SystemTime> {
+    std::fs::metadata(path).and_then(|about| about.modified()).ok()
+}
+
+/// Writes a text, whether it is a kernel or not, into the file of the loaded kernel.
+///
+/// # Errors
+/// No kernel is loaded; the file cannot be written, and stays as it was.
+pub fn save(text: &str) -> Result<()> {
+    let mut own = OWN.write().unwrap_or_else(PoisonError::into_inner);
+    let own = own.as_mut().ok_or_else(|| Error::Outside("no kernel is loaded".to_owned()))?;
+    crate::files::replace(&own.path, text.as_bytes())?;
+    own.saved = modified(&own.path);
+    Ok(())
+}
+
+/// Uses this text in place of the loaded kernel's; returns its shape.
+///
+/// # Errors
+/// Those of [`load`].
+pub fn replace(text: String) -> Result<KernelConfig> {
+    let config = shape_of("kernel", &text)?;
     if let Some(own) = OWN.write().unwrap_or_else(PoisonError::into_inner).as_mut() {
-        own.text = text;
+        (own.text, own.config) = (text, config);
     }
-    Ok(true)
+    Ok(config)
+}
+
+/// The first fault of a text that is no such kernel; what is missing altogether has line 0.
+pub fn fault_of(text: &str) -> Option<Fault> {
+    fault(text).or_else(|| {
+        let error = shape_of("kernel", text).err()?.to_string();
+        let message = error.trim_start_matches("shader kernel: ").to_owned();
+        Some(Fault { line: 0, column: 0, message })
+    })
 }
 
 /// The shape that the kernel in a text declares.
@@ -108,7 +135,18 @@ pub(super) fn config() -> Option<KernelConfig> {
 
 /// Its text.
 pub(super) fn text() -> Option<String> {
-    OWN.read().unwrap_or_else(PoisonError::into_inner).as_ref().map(|own| own.text.clone())
+    loaded().map(|(_, text)| text)
+}
+
+/// The file of the loaded kernel.
+pub fn path() -> Option<PathBuf> {
+    OWN.read().unwrap_or_else(PoisonError::into_inner).as_ref().map(|own| own.path.clone())
+}
+
+/// The file of the loaded kernel and its text.
+pub fn loaded() -> Option<(PathBuf, String)> {
+    let own = OWN.read().unwrap_or_else(PoisonError::into_inner);
+    own.as_ref().map(|own| (own.path.clone(), own.text.clone()))
 }
 
 /// The shape that a text declares, after checking that it is a kernel.

@@ -9,8 +9,14 @@ use naga::{
 
 use super::memory::{Access, Recorder};
 
-/// The most evaluations of expressions, of all threads; the chapter's kernel with 256 threads takes 4 million. Beyond them a loop counts as endless.
-const MOST: usize = 10_000_000;
+/// Beyond this number of evaluations of expressions, by all threads, a loop counts as endless: so many for each pair of a
+/// sink and a source (the chapter's kernel takes 30), but at least [`LEAST`].
+const PER_PAIR: usize = 100;
+/// The bound for kernels with few pairs.
+const LEAST: usize = 10_000_000;
+
+/// Why a kernel that seems to be endless cannot be followed.
+pub const ENDLESS: &str = "it does not end: a loop turns for ever, or for very long";
 
 /// Why a kernel cannot be followed to its end.
 pub type Result<T> = std::result::Result<T, String>;
@@ -55,7 +61,9 @@ pub struct Workgroup<'m> {
     private: HashMap<Handle<naga::GlobalVariable>, Lanes<Value>>,
     /// What the threads touched.
     pub recorder: Recorder,
+    /// Evaluations so far, and the most.
     spent: usize,
+    most: usize,
 }
 
 struct Frame<'m> {
@@ -83,7 +91,7 @@ impl<'m> Workgroup<'m> {
     /// A workgroup of that many threads; `shared` are the buffers.
     pub fn new(
         module: &'m Module,
-        lanes: usize,
+        (lanes, pairs): (usize, usize),
         shared: HashMap<Handle<naga::GlobalVariable>, Value>,
     ) -> Result<Self> {
         let mut workgroup = Self {
@@ -93,6 +101,7 @@ impl<'m> Workgroup<'m> {
             private: HashMap::new(),
             recorder: Recorder::default(),
             spent: 0,
+            most: (PER_PAIR * pairs).max(LEAST),
         };
         for (handle, variable) in module.global_variables.iter() {
             match variable.space {
@@ -335,8 +344,8 @@ impl<'m> Workgroup<'m> {
         mask: &[bool],
     ) -> Result<Lanes<Option<Value>>> {
         self.spent += mask.iter().filter(|active| **active).count();
-        if self.spent > MOST {
-            return Err("it does not end: a loop turns for ever, or for very long".to_owned());
+        if self.spent > self.most {
+            return Err(ENDLESS.to_owned());
         }
         let function = frame.function;
         let mut operand = |this: &mut Self, handle| this.evaluate(frame, handle, mask);

@@ -20,9 +20,22 @@ const MOST_TURNS: f64 = 1.5;
 /// More threads a workgroup than WebGPU promises are not followed.
 const MOST_THREADS: u32 = 256;
 
+/// One thing that was looked at.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// Whether it is as it should be.
+    pub is_fine: bool,
+    /// Whether the sums may be wrong if it is not; otherwise they are only slow.
+    pub is_about_sums: bool,
+    /// What was found.
+    pub words: String,
+}
+
 /// What was found, for the first workgroup of sinks and the last one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Accesses {
+    /// A loop that does not end: then the rest is what was found up to there.
+    pub endless: Option<String>,
     /// Two threads that touch a word of workgroup memory without a barrier between them.
     pub race: Option<String>,
     /// A barrier that a thread does not reach.
@@ -36,31 +49,37 @@ pub struct Accesses {
 }
 
 impl Accesses {
-    /// What was looked at in words, and whether it is as it should be.
-    pub fn findings(&self) -> Vec<(bool, String)> {
-        let fault = |fault: &Option<String>, fine: &str| match fault {
-            None => (true, fine.to_owned()),
-            Some(words) => (false, words.clone()),
+    /// What was looked at, in words.
+    pub fn findings(&self) -> Vec<Finding> {
+        let fault = |fault: &Option<String>, fine: &str| Finding {
+            is_fine: fault.is_none(),
+            is_about_sums: true,
+            words: fault.clone().unwrap_or_else(|| fine.to_owned()),
         };
         let turns = |turns: &Turns, what: &str, fine: &str| {
             let ratio = turns.ratio();
-            match ratio <= MOST_TURNS {
-                true => (true, fine.to_owned()),
-                false => (false, format!("{what} {ratio:.1} times as many as the same bytes need")),
-            }
+            let is_fine = ratio <= MOST_TURNS;
+            let words = match is_fine {
+                true => fine.to_owned(),
+                false => format!("{what}, {ratio:.1} times as many as needed"),
+            };
+            Finding { is_fine, is_about_sums: false, words }
         };
+        if self.endless.is_some() {
+            return vec![fault(&self.endless, "")];
+        }
         vec![
             fault(&self.race, "between two barriers no thread touches what another one writes"),
             fault(&self.missed, "all threads reach every barrier"),
             fault(&self.outside, "nothing is read or written beyond the end"),
             turns(
                 &self.banks,
-                "workgroup memory takes turns for its banks:",
+                "workgroup memory takes turns for its banks",
                 "threads of a subgroup read workgroup memory without waiting for each other",
             ),
             turns(
                 &self.lines,
-                "neighbouring threads fetch from distant addresses: lines of memory are",
+                "neighbouring threads fetch distant addresses: lines of memory",
                 "neighbouring threads fetch neighbouring addresses",
             ),
         ]
@@ -71,8 +90,7 @@ impl Accesses {
 ///
 /// # Errors
 ///
-/// [`Error::Shader`]: a text that is no such kernel, or that cannot be followed: it does not end, or uses what is not known
-/// here.
+/// [`Error::Shader`]: a text that is no such kernel, or that uses what is not known here.
 pub fn accesses(name: &str, text: &str) -> Result<Accesses> {
     let config = own::shape_of(name, text)?;
     let failed = |problem: String| Error::Shader { name: name.to_owned(), problem };
@@ -131,7 +149,9 @@ pub fn accesses(name: &str, text: &str) -> Result<Accesses> {
             }
         }
         let lanes = config.threads();
-        let mut workgroup = Workgroup::new(&module, lanes as usize, buffers).map_err(failed)?;
+        let pairs = config.sinks_per_workgroup() as usize * length as usize;
+        let size = (lanes as usize, pairs);
+        let mut workgroup = Workgroup::new(&module, size, buffers).map_err(failed)?;
         let mut arguments = Vec::new();
         for argument in &entry.function.arguments {
             let Some(Binding::BuiltIn(builtin)) = &argument.binding else {
@@ -164,7 +184,14 @@ pub fn accesses(name: &str, text: &str) -> Result<Accesses> {
         found.race = found.race.or(recorder.race);
         found.missed = found.missed.or(recorder.missed);
         found.outside = found.outside.or(recorder.outside);
-        ended.map_err(|why| failed(format!("cannot be followed to its end: {why}")))?;
+        match ended {
+            Err(why) if why == lanes::ENDLESS => {
+                return Ok(Accesses { endless: Some(why), ..found });
+            }
+            ended => {
+                ended.map_err(|why| failed(format!("cannot be followed to its end: {why}")))?
+            }
+        }
     }
     Ok(found)
 }
@@ -216,7 +243,8 @@ mod tests {
 
     fn faults(text: &str) -> Vec<String> {
         let found = accesses("mine.wgsl", text).unwrap();
-        found.findings().into_iter().filter(|(fine, _)| !fine).map(|(_, words)| words).collect()
+        let faults = found.findings().into_iter().filter(|one| !one.is_fine);
+        faults.map(|one| one.words).collect()
     }
 
     #[test]
@@ -226,7 +254,7 @@ mod tests {
             (BARRIER, "since the last barrier"),
             (TAIL, "beyond the end of 'sources'"),
             (BANKS, "banks"),
-            (ORDER, "distant addresses"),
+            (ORDER, "fetch distant addresses"),
         ] {
             let found = faults(text);
             assert!(found.iter().any(|fault| fault.contains(words)), "{words}: {found:?}");
@@ -248,7 +276,6 @@ mod tests {
         };
         assert!(found.contains("does not reach") || found.contains("niform"), "{found}");
         let endless = PLAIN.replace("k += 1u", "k += 0u");
-        let error = accesses("mine.wgsl", &endless).unwrap_err().to_string();
-        assert!(error.contains("does not end"), "{error}");
+        assert!(faults(&endless)[0].contains("does not end"));
     }
 }
