@@ -195,15 +195,7 @@ fn shown_model(records: &[Record], width: f64) -> Result<Value> {
 }
 
 fn svgs(plots: &[Plot], width: f64) -> Vec<String> {
-    plots.iter().map(|plot| svg_in(plot, width)).collect()
-}
-
-/// A plot for a place of this width in pixels: beyond that of a phone it is enlarged by the page.
-pub(super) fn svg_in(plot: &Plot, width: f64) -> String {
-    match width < 600.0 {
-        true => plot.svg_of_width(width.max(300.0)),
-        false => plot.svg(),
-    }
+    plots.iter().map(|plot| plot.svg_of_width(width)).collect()
 }
 
 /// A figure of recorded measurements, which are JSON lines, with the device that was measured.

@@ -7,8 +7,6 @@ use gravitile::measure::{SCORE_SIZES, Score};
 use qrcodegen::{QrCode, QrCodeEcc};
 use serde_json::{Value, json};
 
-use super::figures::svg_in;
-
 /// The most scores that are compared, and the longest name of a device.
 const MOST: usize = 30;
 const LONGEST_NAME: usize = 60;
@@ -183,7 +181,7 @@ pub fn compare(text: &str, width: f64) -> String {
         let (device, date) = (score.device.clone(), score.date.clone());
         [(k + 1).to_string(), device, cell(score.value()), few, some, many, date]
     }));
-    let plots = if scores.is_empty() { Vec::new() } else { vec![svg_in(&plot, width)] };
+    let plots = if scores.is_empty() { Vec::new() } else { vec![plot.svg_of_width(width)] };
     json!({ "plots": plots, "rows": rows, "problems": problems }).to_string()
 }
 

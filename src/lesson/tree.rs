@@ -19,8 +19,6 @@ use gravitile::scene::Scene;
 use serde_json::json;
 use web_time::Instant;
 
-use super::figures::svg_in;
-
 /// Bodies of the picture and of the errors, and their softening, with a scale length of 1.
 const BODIES: usize = 4096;
 const SOFTENING: f64 = 0.01;
@@ -384,7 +382,7 @@ fn answer<R: AsRef<[String]>>(
 ) -> String {
     let rows: Vec<&[String]> = rows.iter().map(AsRef::as_ref).collect();
     json!({
-        "plots": [svg_in(plot, width)], "rows": rows, "sentences": sentences, "done": done, "left": 0,
+        "plots": [plot.svg_of_width(width)], "rows": rows, "sentences": sentences, "done": done, "left": 0,
         "method": method,
     })
     .to_string()

@@ -139,8 +139,9 @@ impl Plot {
         self.svg_of_width(svg::WIDTH)
     }
 
-    /// The same, `width` pixels wide, from 300 on; names and legends take lines of their own where it is narrow.
+    /// The same for a place `width` pixels wide, such as a phone's; from 600 on a page enlarges the whole.
     pub fn svg_of_width(&self, width: f64) -> String {
+        let width = if width < svg::NARROW { width.max(300.0) } else { svg::WIDTH };
         match self {
             Self::Lines(plot) => lines::draw(plot, width),
             Self::Bars(plot) => bars::draw(plot, width),
