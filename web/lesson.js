@@ -532,5 +532,6 @@ for (const name of ["unroll", "p", "q"]) {
   const pictures = document.querySelectorAll(`[data-recorded="${name}"]`);
   pictures[pictures.length - 1]?.after(liveFigure(name, true));
 }
-editor($("#kernel-editor"));
-scores($("#score-place"));
+// Each in a task of its own: both ask for sizes, for which the browser lays out the whole page (25 ms of a slow core).
+setTimeout(() => editor($("#kernel-editor")));
+setTimeout(() => scores($("#score-place")));

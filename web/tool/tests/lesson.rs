@@ -182,7 +182,7 @@ fn endless_huge_and_wild_kernels_are_survived() {
 #[ignore = "script/test --long"]
 fn every_live_figure_is_measured_and_slow_motion_follows_its_sliders() {
     let Some(mut browser) = open_lesson(Graphics::WebGpu) else { return };
-    for name in ["n", "unroll", "p", "q", "shapes", "model"] {
+    for name in ["n", "unroll", "p", "q", "shapes", "model", "tree-time"] {
         browser.evaluate(&format!("document.getElementById('live-{name}').scrollIntoView()"));
         browser.wait_until(&format!(
             "document.getElementById('live-{name}').dataset.state === 'done'"
@@ -195,6 +195,9 @@ fn every_live_figure_is_measured_and_slow_motion_follows_its_sliders() {
         );
         browser.screenshot(&output_path(&format!("lesson-{name}.png")));
     }
+    // On the device beside the processor.
+    let curves = browser.evaluate("document.querySelectorAll('#live-tree-time th').length");
+    assert_eq!(curves, 5, "N, and the tree and all pairs in both places");
     browser.evaluate("document.getElementById('live-slow-motion').scrollIntoView()");
     browser.wait_until("document.querySelector('#live-slow-motion svg') !== null");
     browser.evaluate(
@@ -316,20 +319,30 @@ fn teachers_page_is_plain_and_fits_a_phone() {
     assert!(wider.as_i64().is_some_and(|wider| wider <= 0), "{wider} pixels too wide");
 }
 
-/// The most processor time, in ms, of a task of the thread that made the mark `kernel-edit`.
-fn longest_task_ms(events: &[Value]) -> f64 {
+/// The task with the most processor time of the thread that made the mark `kernel-edit`: its ms, and what took longest in it.
+fn longest_task(events: &[Value]) -> (f64, String) {
     let number = |event: &Value, name: &str| event[name].as_f64().unwrap_or(0.0);
     let mark = events.iter().find(|event| event["name"] == "kernel-edit");
     let mark = mark.expect("the page marks an edit");
-    let is_of_page = |event: &&Value| {
-        event["name"].as_str().is_some_and(|name| name.ends_with("RunTask"))
-            && ["pid", "tid"].iter().all(|key| event[key] == mark[key])
+    let is_of_page = |event: &&Value| ["pid", "tid"].iter().all(|key| event[key] == mark[key]);
+    let is_task = |event: &&Value| {
+        is_of_page(event) && event["name"].as_str().is_some_and(|name| name.ends_with("RunTask"))
     };
     // A late reading of the processor's clock can exceed the duration.
     let millis = |event: &Value| number(event, "tdur").min(number(event, "dur")) / 1e3;
-    let tasks: Vec<f64> = events.iter().filter(is_of_page).map(millis).collect();
+    let tasks: Vec<&Value> = events.iter().filter(is_task).collect();
     assert!(tasks.len() > 100, "{} tasks were noted", tasks.len());
-    tasks.into_iter().fold(0.0, f64::max)
+    let longest = tasks.into_iter().max_by(|a, b| millis(a).total_cmp(&millis(b)));
+    let longest = longest.expect("there are tasks");
+    let [begin, dur] = ["ts", "dur"].map(|name| number(longest, name));
+    let is_within = |event: &&Value| {
+        let at = number(event, "ts");
+        is_of_page(event) && !is_task(event) && at >= begin && at < begin + dur
+    };
+    let mut parts: Vec<&Value> = events.iter().filter(is_within).collect();
+    parts.sort_by(|a, b| millis(b).total_cmp(&millis(a)));
+    let words = parts.iter().take(6).map(|part| format!("{} {:.0}", part["name"], millis(part)));
+    (millis(longest), words.collect::<Vec<_>>().join(", "))
 }
 
 /// Prints the page's longest task and the time from an edit to the first result with 4,096 bodies; asserts no times.
@@ -337,7 +350,7 @@ fn longest_task_ms(events: &[Value]) -> f64 {
 #[ignore = "script/test --long"]
 fn times_of_the_page_are_printed() {
     let Some(mut browser) = open(Graphics::WebGpu) else { return };
-    browser.start_trace(&["toplevel", "blink.user_timing"]);
+    browser.start_trace(&["toplevel", "blink.user_timing", "devtools.timeline"]);
     browser.navigate(&lesson_url());
     browser.wait_until("document.getElementById('kernel-check') !== null");
     browser.wait_until("document.getElementById('device').textContent.startsWith('This device')");
@@ -356,9 +369,9 @@ fn times_of_the_page_are_printed() {
         browser.evaluate(&format!("document.getElementById('live-{name}').scrollIntoView()"));
     }
     browser.wait_until("document.getElementById('live-ladder').dataset.state === 'done'");
-    let longest = longest_task_ms(&browser.stop_trace());
+    let (longest, parts) = longest_task(&browser.stop_trace());
     println!(
-        "longest task of the page: {longest:.0} ms of a core; from an edit to the first result: {edited} ms"
+        "longest task of the page: {longest:.0} ms of a core ({parts}); from an edit to the first result: {edited} ms"
     );
 }
 
@@ -414,6 +427,7 @@ fn phone_and_large_text_lose_nothing() {
             "Math.max(...[...document.querySelectorAll('.pictures')].map((place) => place.scrollWidth - place.clientWidth))",
         );
         assert_eq!(hidden, 0, "{name}: a figure scrolls sideways");
+        browser.screenshot(&output_path(&format!("lesson-{name}-ladder.png")));
         browser.evaluate("document.querySelector('#live-slow-motion .pictures').scrollIntoView()");
         browser.screenshot(&output_path(&format!("lesson-{name}.png")));
     }
