@@ -54,6 +54,8 @@ pub struct ViewHints {
     pub camera: CameraHint,
     /// Camera keyframes in ascending order of time; if there are none, the fields above hold.
     pub keyframes: Vec<Keyframe>,
+    /// Times worth stopping at, in ascending order.
+    pub moments: Vec<Moment>,
 }
 
 impl Default for ViewHints {
@@ -67,6 +69,7 @@ impl Default for ViewHints {
             glow: None,
             camera: CameraHint::default(),
             keyframes: Vec::new(),
+            moments: Vec::new(),
         }
     }
 }
@@ -96,6 +99,16 @@ pub struct Keyframe {
     pub azimuth: f64,
     /// The point in the middle of the picture.
     pub target: [f64; 3],
+}
+
+/// A time of the simulation that is worth a picture, and the camera for it: the one at which a pair
+/// of galaxies looks as it does from Earth, say.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Moment {
+    /// What there is to see, in a few words.
+    pub title: String,
+    /// Its time, and the camera.
+    pub camera: Keyframe,
 }
 
 impl std::fmt::Display for Keyframe {

@@ -37,7 +37,7 @@ mod values;
 mod view_text;
 
 pub use elements::{Anomaly, Elements, Size};
-pub use hints::{CameraHint, Colouring, IntegratorHints, Keyframe, RunHints, ViewHints};
+pub use hints::{CameraHint, Colouring, IntegratorHints, Keyframe, Moment, RunHints, ViewHints};
 pub use orbit::Orbit;
 pub use scene::{Loader, Scene};
 pub use test_bodies::{Spread, test_bodies};

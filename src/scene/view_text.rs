@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::hints::{CameraHint, Colouring, Keyframe, ViewHints};
+use super::hints::{CameraHint, Colouring, Keyframe, Moment, ViewHints};
 use super::origin::{Allowed, Origin};
 use crate::error::{Error, Result};
 
@@ -21,11 +21,15 @@ pub(super) struct ViewText {
     camera: Option<CameraHint>,
     #[serde(default)]
     keyframe: Vec<KeyframeText>,
+    #[serde(default)]
+    moment: Vec<KeyframeText>,
 }
 
+/// A keyframe, or a moment, which has a title.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct KeyframeText {
+    title: Option<Spanned<String>>,
     time: Spanned<f64>,
     extent: Option<Spanned<f64>>,
     inclination: Option<Spanned<f64>>,
@@ -62,44 +66,72 @@ impl Origin<'_> {
             glow: self.optional("glow", &text.glow, Allowed::Strength)?,
             camera: text.camera.unwrap_or_default(),
             keyframes: Vec::new(),
+            moments: Vec::new(),
         };
         view.keyframes = self.keyframes(&text.keyframe, &view)?;
+        view.moments = self.moments(&text.moment, &view)?;
         Ok(view)
     }
 
-    /// Reads keyframes: values missing in the first are those of `view`, values missing later are
+    /// Reads moments. Values missing in one are those of `view`.
+    fn moments(&self, texts: &[KeyframeText], view: &ViewHints) -> Result<Vec<Moment>> {
+        let mut moments: Vec<Moment> = Vec::with_capacity(texts.len());
+        for text in texts {
+            let problem = "a 'moment' must have a 'title'";
+            let title = text.title.as_ref().map(|title| title.get_ref().trim().to_owned());
+            let title = title.filter(|title| !title.is_empty());
+            let title = title.ok_or_else(|| self.error(text.time.span(), problem))?;
+            let after = moments.last().map_or(f64::NEG_INFINITY, |last| last.camera.time);
+            moments.push(Moment { title, camera: self.keyframe(text, after, &start(view))? });
+        }
+        Ok(moments)
+    }
+
+    /// Reads keyframes. Values missing in the first are those of `view`, values missing later are
     /// those of the one before.
     fn keyframes(&self, texts: &[KeyframeText], view: &ViewHints) -> Result<Vec<Keyframe>> {
-        let mut last = Keyframe {
-            time: f64::NEG_INFINITY,
-            extent: view.extent,
-            inclination: view.inclination,
-            azimuth: view.azimuth,
-            target: [0.0; 3],
-        };
-        let any = |key, value, default| self.number(key, value, default, Allowed::Any);
+        let mut last = start(view);
         let mut keyframes = Vec::with_capacity(texts.len());
         for text in texts {
-            let time = *text.time.get_ref();
-            if !(time.is_finite() && time > last.time) {
-                let allowed = "a finite number above that of the keyframe before";
-                let problem = Error::value("'time'", time, allowed);
-                return Err(self.error(text.time.span(), problem));
+            if let Some(title) = &text.title {
+                return Err(self.error(title.span(), "only a 'moment' has a 'title'"));
             }
-            let target = match &text.target {
-                Some(_) => self.vector("target", &text.target)?.to_array(),
-                None => last.target,
-            };
-            last = Keyframe {
-                time,
-                extent: self.number("extent", &text.extent, last.extent, Allowed::Positive)?,
-                inclination: any("inclination", &text.inclination, last.inclination)?,
-                azimuth: any("azimuth", &text.azimuth, last.azimuth)?,
-                target,
-            };
+            last = self.keyframe(text, last.time, &last)?;
             keyframes.push(last);
         }
         Ok(keyframes)
+    }
+
+    /// Reads one keyframe after the time `after`, with missing values from `base`.
+    fn keyframe(&self, text: &KeyframeText, after: f64, base: &Keyframe) -> Result<Keyframe> {
+        let time = *text.time.get_ref();
+        if !(time.is_finite() && time > after) {
+            let allowed = "a finite number above that of the one before";
+            return Err(self.error(text.time.span(), Error::value("'time'", time, allowed)));
+        }
+        let target = match &text.target {
+            Some(_) => self.vector("target", &text.target)?.to_array(),
+            None => base.target,
+        };
+        let any = |key, value, default| self.number(key, value, default, Allowed::Any);
+        Ok(Keyframe {
+            time,
+            extent: self.number("extent", &text.extent, base.extent, Allowed::Positive)?,
+            inclination: any("inclination", &text.inclination, base.inclination)?,
+            azimuth: any("azimuth", &text.azimuth, base.azimuth)?,
+            target,
+        })
+    }
+}
+
+/// The camera of `view`, before all times.
+fn start(view: &ViewHints) -> Keyframe {
+    Keyframe {
+        time: f64::NEG_INFINITY,
+        extent: view.extent,
+        inclination: view.inclination,
+        azimuth: view.azimuth,
+        target: [0.0; 3],
     }
 }
 
@@ -198,6 +230,34 @@ mod tests {
         let odd = "title = \"x\"\ngenerator = \"plummer\"\n[view]\nkeyframe = [{ time = 1 }]\n";
         let error = with_keyframes(odd, &path, file).unwrap_err().to_string();
         assert!(error.contains("keyframe"), "{error}");
+        // Moments are no keyframes, and stay.
+        let moment = "\n[[view.moment]]\ntitle = \"now\"\ntime = 1.0\n";
+        let with_moment = with_keyframes(&(text.to_owned() + moment), &path, file).unwrap();
+        let scene = super::super::Scene::from_toml(&with_moment, file).unwrap();
+        assert_eq!((scene.view.keyframes.len(), scene.view.moments.len()), (2, 1));
+    }
+
+    #[test]
+    fn moments_have_titles_and_the_camera_of_the_view_unless_set() {
+        let read = |moments: &str| {
+            let view = "generator = \"plummer\"\n[view]\nextent = 5\nazimuth = 30\n";
+            super::super::Scene::from_toml(&(view.to_owned() + moments), Path::new("mine.toml"))
+        };
+        let first = "[[view.moment]]\ntitle = \"near\"\ntime = 2\nextent = 3\n";
+        let later = "[[view.moment]]\ntitle = \"far\"\ntime = 4\n";
+        let moments = read(&(first.to_owned() + later)).unwrap().view.moments;
+        assert_eq!((moments[0].title.as_str(), moments[1].title.as_str()), ("near", "far"));
+        let cameras: Vec<[f64; 3]> =
+            moments.iter().map(|m| [m.camera.time, m.camera.extent, m.camera.azimuth]).collect();
+        assert_eq!(cameras, [[2.0, 3.0, 30.0], [4.0, 5.0, 30.0]]);
+        for (wrong, words) in [
+            (later.to_owned() + first, "line 10"),
+            ("[[view.moment]]\ntime = 4\n".to_owned(), "'title'"),
+            ("[[view.keyframe]]\ntitle = \"far\"\ntime = 4\n".to_owned(), "'moment'"),
+        ] {
+            let error = read(&wrong).unwrap_err().to_string();
+            assert!(error.contains(words), "{error}");
+        }
     }
 
     #[test]

@@ -13,7 +13,8 @@ use gravitile::scene::{GENERATORS, MAX_BODIES, Scene, generator};
 /// A built-in scene, with `n` bodies if their number is a parameter.
 fn small(name: &str, n: usize) -> Scene {
     let mut scene = Scene::builtin(name).unwrap();
-    if scene.parameters().iter().any(|(parameter, ..)| parameter == "n") {
+    let counts = |name: &str| name == "n" || name.ends_with(".n");
+    if scene.parameters().iter().any(|(parameter, ..)| counts(parameter)) {
         scene.set_n(n).unwrap();
     }
     scene
@@ -86,6 +87,10 @@ fn built_in_scenes_build_with_centre_of_mass_at_rest() {
         assert_eq!(scene.name, name);
         assert!(!scene.about.is_empty() && scene.title != name, "{name} should tell what it is");
         assert!(scene.run.until / scene.run.dt > 100.0, "{name} should be worth running");
+        for moment in &scene.view.moments {
+            let time = moment.camera.time;
+            assert!(time > 0.0 && time < scene.run.until, "{name}: {} at {time}", moment.title);
+        }
         let bodies = build(&scene);
         assert_eq!(Some(bodies.len()), scene.n(), "{name}");
         assert!(bodies.id.iter().enumerate().all(|(i, &id)| id == i as u64), "{name}");
@@ -139,9 +144,18 @@ fn scene_bits_are_unchanged() {
     let known: &[(&str, u64)] = &[
         ("galaxy-collision", 0x8742913ad61e4b39),
         ("gas-collision", 0xafb5c07b3dd36c1c),
+        ("antennae", 0x824be670034c01a4),
+        ("mice", 0xa062c4bb16a9350a),
+        ("m51", 0x4f2a0aa5835c8a20),
+        ("milky-way-andromeda", 0x62ed0b8ad4434e54),
         ("cartwheel", 0x2816cc361cef26e1),
         ("minor-merger", 0x10fcd946251df7ba),
+        ("toomre-retrograde", 0x3831cc7ef162bc11),
+        ("toomre-direct", 0xc18041a1bb9872a9),
+        ("toomre-bridge", 0xced8661c8f9b0fe6),
+        ("toomre-tail", 0xe01f1e985b189f3d),
         ("disk-galaxy", 0x1a0c7f3c1472da8c),
+        ("barred-galaxy", 0x34c43fa7c1a9743d),
         ("milky-way", 0x0f7acf4723b1b10e),
         ("plummer", 0xc8b7643b16e6d91b),
         ("star-cluster", 0x3018ba329fa024d7),
@@ -328,7 +342,7 @@ fn galaxy_softening_defaults_to_that_of_the_run() {
         let mut scene = Scene::builtin(name).unwrap();
         let listed = |scene: &Scene| {
             let all = scene.parameters().into_iter();
-            all.filter(|(name, ..)| name.ends_with("softening")).map(|(.., value)| value).next()
+            all.filter(|(name, ..)| name == "softening").map(|(.., value)| value).next()
         };
         let Some(softening) = listed(&scene) else { continue };
         assert_eq!(softening, scene.run.softening, "{name}");

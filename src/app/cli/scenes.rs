@@ -52,6 +52,18 @@ fn all(as_json: bool) -> Result<()> {
     }
 }
 
+/// The moments of a scene, with their cameras.
+fn moments(scene: &Scene) -> Vec<serde_json::Value> {
+    let all = scene.view.moments.iter().map(|moment| {
+        let camera = &moment.camera;
+        json!({
+            "title": moment.title, "time": camera.time, "extent": camera.extent,
+            "inclination": camera.inclination, "azimuth": camera.azimuth, "target": camera.target,
+        })
+    });
+    all.collect()
+}
+
 fn one(name: &str, as_json: bool) -> Result<()> {
     let scene = Scene::builtin(name)?;
     let parameters = scene.parameters();
@@ -65,7 +77,7 @@ fn one(name: &str, as_json: bool) -> Result<()> {
         return print::json(&json!({
             "name": scene.name, "title": scene.title, "about": scene.about.trim(), "n": scene.n(),
             "seed": scene.seed, "softening": scene.run.softening, "dt": scene.run.dt,
-            "until": scene.run.until, "parameters": list,
+            "until": scene.run.until, "moments": moments(&scene), "parameters": list,
         }));
     }
     let mut text = format!("{}\n\n{}\n\n", scene.title, scene.about.trim());
@@ -74,6 +86,13 @@ fn one(name: &str, as_json: bool) -> Result<()> {
         "eps {}   dt {}   until {}   seed {}\n\n",
         run.softening, run.dt, run.until, scene.seed
     );
+    for moment in &scene.view.moments {
+        let camera = &moment.camera;
+        text += &format!(
+            "{}:\n  --until {} --inclination {} --azimuth {} --extent {}\n\n",
+            moment.title, camera.time, camera.inclination, camera.azimuth, camera.extent
+        );
+    }
     let rows = parameters.into_iter().map(|(name, parameter, value)| {
         vec![name, value.to_string(), parameter.allowed(), parameter.help.into()]
     });

@@ -20,12 +20,20 @@ macro_rules! card {
     };
 }
 
-pub(super) const CARDS: [Card; 17] = [
+pub(super) const CARDS: [Card; 26] = [
     card!("galaxy-collision", "Two galaxies meet", "They draw out long tails, fall back and merge"),
     card!(
         "gas-collision",
         "Galaxies with gas",
         "Gas glows where it grows dense; dust dims what lies behind"
+    ),
+    card!("antennae", "The Antennae", "Two galaxies and their tails, as they are seen from Earth"),
+    card!("mice", "The Mice", "After a first passage; one tail is seen edge-on"),
+    card!("m51", "The Whirlpool", "A companion draws out two arms, as in M 51"),
+    card!(
+        "milky-way-andromeda",
+        "Our own collision",
+        "The Milky Way and Andromeda, from three billion years on"
     ),
     card!("cartwheel", "Cartwheel", "One galaxy falls through another, and a ring runs outwards"),
     card!(
@@ -33,6 +41,11 @@ pub(super) const CARDS: [Card; 17] = [
         "A small companion",
         "It raises two spiral arms, and sinks into the large galaxy"
     ),
+    card!("toomre-retrograde", "Against the rotation", "A passage that does little harm"),
+    card!("toomre-direct", "With the rotation", "The same passage the other way draws out a tail"),
+    card!("toomre-bridge", "A bridge", "A light companion draws an arm towards it"),
+    card!("toomre-tail", "A tail", "A heavy companion tears the outer disk away"),
+    card!("barred-galaxy", "A bar grows", "In a heavy, cold disk, out of noise"),
     card!("milky-way", "A galaxy like ours", "A thin disk, a small bulge and a dark halo"),
     card!("disk-galaxy", "One disk galaxy", "Noise grows into spiral arms that come and go"),
     card!("hernquist", "Elliptical galaxy", "In equilibrium: it should not change"),
