@@ -143,10 +143,12 @@ function liveFigure(name, hasPicture) {
   async function recorded(why) {
     state.textContent = "";
     status.textContent = why;
-    if (hasPicture) return void (status.textContent += " The recorded figure is above.");
+    if (hasPicture) status.textContent += " The recorded figure is above.";
     try {
       const answer = await call("recorded", [name, await records(), pictures.clientWidth]);
       if (!answer.plots.length) return void (status.textContent += " There is no recorded measurement of this figure.");
+      known(name, answer, `recorded: ${answer.device}`);
+      if (hasPicture) return;
       show(answer);
       state.textContent = `recorded: ${answer.device}`;
     } catch (problem) {
@@ -178,6 +180,7 @@ function liveFigure(name, hasPicture) {
         status.textContent = `Measuring: ${Math.round(100 * part.done)} %`;
       }, patience: 180_000 });
       show(answer);
+      known(name, answer, state.textContent);
       const left = answer.left ? ` ${answer.left} points were left out: ${answer.why}.` : "";
       status.textContent = `Measured in ${((performance.now() - begun) / 1000).toFixed(1)} s by ${answer.method}.${left}${
         hasPicture ? " The recorded figure is above." : ""}`;
@@ -471,6 +474,33 @@ function occupancy() {
 
 // ---- Questions. ----
 
+// The rows of figures that are known, and where they were measured.
+const outcomes = new Map();
+function known(name, { rows }, where) {
+  outcomes.set(name, { rows: rows.slice(1), where });
+  document.dispatchEvent(new CustomEvent("figure-known", { detail: name }));
+}
+
+// Rates within this part of the fastest count as equally fast.
+const AS_FAST = 0.95;
+
+// Whether the predicted curve or kernel is the fastest of those to choose from, and in words.
+function compared({ rows, where }, form, predicted) {
+  const number = (text) => Number(text.replaceAll(",", ""));
+  const sizes = rows.map((row) => number(row[1])).filter(Number.isFinite);
+  const size = form.dataset.bodies === "most" ? Math.max(...sizes) : Math.min(...sizes);
+  const best = (answer) => rows
+    .filter(([curve, n, kernel]) => number(n) === size && (curve === answer || kernel.split(" ").includes(answer)))
+    .reduce((most, row) => Math.max(most, number(row[3])), 0);
+  const answers = [...form.querySelectorAll("label")].map((label) => label.textContent.trim());
+  const [fastest, most] = answers.map((answer) => [answer, best(answer)]).reduce((a, b) => (b[1] > a[1] ? b : a));
+  const rate = best(predicted);
+  const right = rate >= AS_FAST * most;
+  const text = (value) => (value ? value.toPrecision(3) : "not measured");
+  const end = right ? "" : ` You predicted ${predicted}: ${text(rate)}.`;
+  return [right, `${right ? "Right" : "Not so"}, ${where}: with ${size.toLocaleString("en")} bodies ${fastest} makes most, ${text(most)} x 10⁹ interactions/s.${end}`];
+}
+
 function questions() {
   const forms = [...document.querySelectorAll(".question")];
   const progress = $("#progress");
@@ -485,15 +515,30 @@ function questions() {
     const chosen = $(`input[value="${CSS.escape(value)}"]`, form);
     if (!chosen) return;
     chosen.checked = true;
-    const right = chosen.hasAttribute("data-right");
     const output = $("output", form);
-    output.textContent = right ? "Right." : "No: think again, or open the answer.";
+    const { figure } = form.dataset;
+    if (figure && !outcomes.has(figure)) {
+      output.textContent = `Noted. The figure “${TITLES[figure]}” decides, once it is measured.`;
+      return;
+    }
+    const [right, words] = figure
+      ? compared(outcomes.get(figure), form, chosen.parentElement.textContent.trim())
+      : chosen.hasAttribute("data-right") ? [true, "Right."] : [false, "No: think again, or open the answer."];
+    output.textContent = words;
     output.className = right ? "good" : "bad";
-    if (right) {
+    // A prediction cannot be repeated: its answer is shown in any case.
+    if (right || figure) {
       form.dataset.right = "yes";
       $("details", form).open = true;
     }
   }
+  document.addEventListener("figure-known", ({ detail }) => {
+    for (const form of forms.filter(({ dataset }) => dataset.figure === detail)) {
+      const value = kept.get(key(form));
+      if (value !== null) judge(form, value);
+    }
+    count();
+  });
   for (const form of forms) {
     const before = kept.get(key(form));
     if (before !== null) judge(form, before);

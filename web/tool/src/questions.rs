@@ -1,5 +1,9 @@
 //! The questions of the lesson, from docs/lesson/questions.md: a heading is the anchor of the section that they follow, a
 //! paragraph is a question, a list its answers with the right one marked `[x]`, and a quotation the explanation.
+//!
+//! A line `measured: FIGURE, fewest` (or `most`) before the answers makes a prediction of them: the right one is the fastest
+//! in that figure with the fewest (or most) bodies, as measured on the reader's device. Answers are names of curves or parts
+//! of kernels, such as `p=64`.
 
 use anyhow::{Result, ensure};
 
@@ -14,6 +18,8 @@ struct Question {
     words: String,
     answers: Vec<(String, bool)>,
     explanation: String,
+    /// The figure that decides, and whether with the most bodies.
+    measured: Option<(String, bool)>,
 }
 
 /// Reads the file's text.
@@ -34,6 +40,13 @@ pub fn parse(text: &str) -> Result<Questions> {
         };
         if let Some(name) = line.strip_prefix("## ") {
             section = name.to_owned();
+        } else if let Some(by) = line.strip_prefix("measured: ") {
+            let (figure, bodies) = by.split_once(", ").unwrap_or((by, ""));
+            ensure!(
+                ["fewest", "most"].contains(&bodies),
+                "'{line}' does not end in 'fewest' or 'most'"
+            );
+            question.measured = Some((figure.to_owned(), bodies == "most"));
         } else if let Some(words) = line.strip_prefix("- ") {
             let right = words.strip_prefix("[x] ");
             question.answers.push((right.unwrap_or(words).to_owned(), right.is_some()));
@@ -47,10 +60,10 @@ pub fn parse(text: &str) -> Result<Questions> {
     if !question.words.is_empty() {
         questions.push(question);
     }
-    for Question { words, answers, explanation, .. } in &questions {
+    for Question { words, answers, explanation, measured, .. } in &questions {
         let right = answers.iter().filter(|(_, right)| *right).count();
         ensure!(
-            answers.len() >= 2 && right == 1,
+            answers.len() >= 2 && right == usize::from(measured.is_none()),
             "'{words}' has {} answers, {right} of them right",
             answers.len()
         );
@@ -80,8 +93,12 @@ impl Questions {
 
 impl Question {
     fn html(&self, k: usize) -> String {
+        let measured = self.measured.as_ref().map_or(String::new(), |(figure, is_most)| {
+            let bodies = if *is_most { "most" } else { "fewest" };
+            format!(" data-figure=\"{}\" data-bodies=\"{bodies}\"", escape(figure))
+        });
         let mut html = format!(
-            "<form class=\"question\" id=\"question-{k}\"><fieldset><legend>{}</legend>\n",
+            "<form class=\"question\" id=\"question-{k}\"{measured}><fieldset><legend>{}</legend>\n",
             escape(&self.words)
         );
         for (i, (words, right)) in self.answers.iter().enumerate() {
@@ -91,7 +108,8 @@ impl Question {
                 escape(words)
             );
         }
-        html += "</fieldset><button>Check</button> <output></output>\n";
+        let check = if self.measured.is_some() { "Predict" } else { "Check" };
+        html += &format!("</fieldset><button>{check}</button> <output></output>\n");
         html + &format!(
             "<details><summary>Answer</summary><p>{}</p></details></form>\n",
             escape(&self.explanation)
@@ -114,7 +132,13 @@ mod tests {
         assert_eq!(html.matches("data-right").count(), 2);
         assert_eq!(questions.html("b").matches("<form").count(), 1);
         assert!(questions.check_used(&html).unwrap_err().to_string().contains("'b'"));
+        let predicted = "## a\n\nWhich?\n\nmeasured: ladder, most\n\n- naive\n- tiled\n\n> Why.\n";
+        let html = parse(predicted).unwrap().html("a");
+        assert!(html.contains("data-figure=\"ladder\" data-bodies=\"most\""), "{html}");
+        assert!(!html.contains("data-right") && html.contains("<legend>Which?<"), "{html}");
         for wrong in [
+            "## a\n\nX?\n\nmeasured: p\n\n- one\n- two\n\n> y\n",
+            "## a\n\nX?\n\nmeasured: p, most\n\n- one\n- [x] two\n\n> y\n",
             "## a\n\nX?\n\n- one\n\n> y\n",
             "## a\n\nX?\n\n- [x] one\n- two\n",
             "## a\n\nX?\n\n- one\n- two\n\n> y\n",
