@@ -63,7 +63,7 @@ def many_bodies(n):
     sample = np.arange(0, n, n // 500)
     right = gravitile.accelerations(x, m, eps=eps, at=x[sample], method="reference")
     ours = {}
-    for options in ({}, {"alpha": 0.003}, {"theta": 0.8}):
+    for options in ({}, {"alpha": 0.04}, {"theta": 0.8}):
         call = lambda: gravitile.accelerations(
             x, m, eps=eps, method="tree", engine="cpu", **options
         )

@@ -6,9 +6,9 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::thread::Builder;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
+use std::thread::{self, Builder, ThreadId};
 use std::time::Duration;
 
 use gravitile::error::{Error, Result};
@@ -23,8 +23,41 @@ const TURN: Duration = Duration::from_millis(50);
 /// How long interrupted work may take to end.
 const PATIENCE: Duration = Duration::from_millis(700);
 
+/// How long a thread may take to obtain the lock and give it back, while nothing else runs.
+const HANDOVER: Duration = Duration::from_millis(20);
+
+/// The thread in which the interpreter ends, once it does.
+static ENDING: OnceLock<ThreadId> = OnceLock::new();
+
+/// Number of threads in [`detached`]; changes with the lock held.
+static DETACHED: AtomicUsize = AtomicUsize::new(0);
+
 /// Called each [`TURN`] with the lock held; an error ends the work.
 pub type Tick<'a> = dyn FnMut(Python<'_>) -> PyResult<()> + 'a;
+
+/// Work without the lock. Threads that are here when the interpreter ends stay here: before 3.14, Python ends those that
+/// take the lock then by unwinding their frames. A wheel linked by zig has an unwinder of its own, and its frames crash.
+fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> T {
+    DETACHED.fetch_add(1, Ordering::Relaxed);
+    let done = py.detach(|| {
+        let done = work();
+        while ENDING.get().is_some_and(|ending| *ending != thread::current().id()) {
+            thread::park();
+        }
+        done
+    });
+    DETACHED.fetch_sub(1, Ordering::Relaxed);
+    done
+}
+
+/// The interpreter is about to end: called at exit. Threads on their way to the lock can still obtain it.
+#[pyfunction]
+pub fn end(py: Python<'_>) {
+    let is_first = ENDING.set(thread::current().id()).is_ok();
+    if is_first && DETACHED.load(Ordering::Relaxed) > 0 {
+        py.detach(|| thread::sleep(HANDOVER));
+    }
+}
 
 /// Work of a few milliseconds, on the calling thread: a thread of its own would cost 20 us or more.
 ///
@@ -32,7 +65,7 @@ pub type Tick<'a> = dyn FnMut(Python<'_>) -> PyResult<()> + 'a;
 /// Those of the work; a panic; a process forked from one that had used the package.
 pub fn briefly<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
     check_process()?;
-    let done = py.detach(|| catch_unwind(AssertUnwindSafe(work)));
+    let done = detached(py, || catch_unwind(AssertUnwindSafe(work)));
     settled(done)
 }
 
@@ -65,13 +98,13 @@ where
         waited.unwrap_or_else(PoisonError::into_inner).0.take()
     };
     loop {
-        if let Some(done) = py.detach(|| wait(TURN)) {
+        if let Some(done) = detached(py, || wait(TURN)) {
             // A signal of the last moment is raised by the interpreter itself.
             return settled(done);
         }
         let Err(interruption) = py.check_signals().and_then(|()| tick(py)) else { continue };
         flag.store(true, Ordering::Relaxed);
-        py.detach(|| wait(PATIENCE));
+        detached(py, || wait(PATIENCE));
         return Err(interruption);
     }
 }

@@ -1,8 +1,9 @@
 //! Forces of bodies in arrays.
 
 use gravitile::error::Result;
+use gravitile::forces::tree::{CpuTree, TreeConfig};
 use gravitile::forces::{
-    ForceEngine, Forces, Identity, NO_SOURCE, Order, Outputs, Sinks, Sources, Within,
+    ForceEngine, Forces, Identity, Method, NO_SOURCE, Order, Outputs, Sinks, Sources, Within,
 };
 use gravitile::glam::DVec3;
 use gravitile::gpu::blocking;
@@ -41,11 +42,17 @@ impl Attracting {
         self.position.len().saturating_mul(self.sinks().position.len())
     }
 
-    /// Accelerations and, if requested, potentials at the points.
+    /// Accelerations and, if requested, potentials at the points. Unless the settings `have_rule`, a
+    /// tree is walked by the rule that suits the engine.
     ///
     /// # Errors
     /// Those of the engine that the settings choose.
-    pub fn evaluate(&self, mut settings: Settings, outputs: &Outputs<'_>) -> Result<Forces> {
+    pub fn evaluate(
+        &self,
+        mut settings: Settings,
+        have_rule: bool,
+        outputs: &Outputs<'_>,
+    ) -> Result<Forces> {
         let mut out = Forces::default();
         self.sinks().check(settings.softening, outputs)?;
         if self.pairs() == 0 {
@@ -56,10 +63,19 @@ impl Attracting {
         let n = (self.pairs() as f64).sqrt().ceil() as usize;
         let choice = devices::choice(n, &mut settings)?;
         settings.method = Some(choice.method);
-        let engine = host_engine(choice.kind, choice.gpu.as_ref(), &choice.others, &settings);
+        if !have_rule && (outputs.potential || choice.kind == EngineKind::Gpu) {
+            // On a device a walk for the accelerations that alpha needs takes as long as the other.
+            settings.tree.opening = TreeConfig::FIRST;
+        }
+        let mut engine: Box<dyn ForceEngine> = match (choice.kind, choice.method) {
+            (EngineKind::Cpu, Method::Tree) => Box::new(CpuTree::new(settings.tree).estimating()),
+            (kind, _) => {
+                blocking(host_engine(kind, choice.gpu.as_ref(), &choice.others, &settings))?
+            }
+        };
         let sources = Sources::new(&self.position, &self.mass);
         let (sinks, eps) = (self.sinks(), settings.softening);
-        blocking(engine)?.evaluate_from(&sources, &sinks, eps, outputs, &mut out)?;
+        engine.evaluate_from(&sources, &sinks, eps, outputs, &mut out)?;
         Ok(out)
     }
 }
@@ -101,8 +117,9 @@ pub fn accelerations<'py>(
         at: at.as_ref().map(vectors).transpose()?,
     };
     let settings = Settings { softening: eps, ..how.settings().map_err(raised)? };
+    let have_rule = how.has_rule();
     let outputs = if potential { Outputs::POTENTIAL } else { Outputs::ACCELERATION };
-    let forces = run(py, bodies.pairs(), move || bodies.evaluate(settings, &outputs))?;
+    let forces = run(py, bodies.pairs(), move || bodies.evaluate(settings, have_rule, &outputs))?;
     pulls(py, forces)
 }
 
@@ -185,7 +202,7 @@ impl Moving {
         let most = (0..lists.len()).map(|i| lists.found(i)).max().unwrap_or(0);
         if most > NEIGHBOURS {
             outputs.within = within(most);
-            engine.evaluate(&sinks, *eps, &outputs, &mut out)?;
+            engine.evaluate_from(&sources, &sinks, *eps, &outputs, &mut out)?;
         }
         Ok(out)
     }

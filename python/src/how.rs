@@ -21,6 +21,11 @@ pub struct How {
 }
 
 impl How {
+    /// Whether it says which cells of a tree are opened.
+    pub fn has_rule(&self) -> bool {
+        self.alpha.is_some() || self.theta.is_some()
+    }
+
     /// The settings, with the defaults for everything else.
     ///
     /// # Errors

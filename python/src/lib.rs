@@ -22,6 +22,8 @@ mod _gravitile {
     #[pymodule_export]
     use crate::arrays::first_outside;
     #[pymodule_export]
+    use crate::attend::end;
+    #[pymodule_export]
     use crate::devices::adapters;
     #[pymodule_export]
     use crate::files::{read, unit_si, write};

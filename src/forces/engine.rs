@@ -115,7 +115,8 @@ pub trait ForceEngine: Send {
         self.finish(out)
     }
 
-    /// [`ForceEngine::set_sources`] and [`ForceEngine::evaluate`], for sources used once.
+    /// [`ForceEngine::set_sources`] and [`ForceEngine::evaluate`], for sources used once: an engine
+    /// need not store them.
     fn evaluate_from(
         &mut self,
         sources: &Sources,

@@ -62,13 +62,15 @@ pub struct WithSources<E> {
     acceleration: Vec<DVec3>,
     mass: Vec<f64>,
     found: Forces,
+    /// Number of sources of the latest evaluation.
+    latest: usize,
 }
 
 impl<E: Evaluator> WithSources<E> {
     /// An engine without sources.
     pub fn of(evaluator: E) -> Self {
-        let (position, velocity, acceleration, mass, found) = Default::default();
-        Self { evaluator, position, velocity, acceleration, mass, found }
+        let (position, velocity, acceleration, mass, found, latest) = Default::default();
+        Self { evaluator, position, velocity, acceleration, mass, found, latest }
     }
 
     /// Checks the input, and computes into `self.found`.
@@ -78,19 +80,32 @@ impl<E: Evaluator> WithSources<E> {
         softening: f64,
         outputs: &Outputs<'_>,
     ) -> Result<()> {
-        let Self { evaluator, position, velocity, acceleration, mass, found } = self;
-        sinks.check(softening, outputs)?;
-        check_supported(evaluator, outputs)?;
-        let n = position.len();
-        outputs.order.check_sources(n, !velocity.is_empty(), !acceleration.is_empty())?;
-        found.resize(sinks.position.len(), outputs);
+        let Self { evaluator, position, velocity, acceleration, mass, found, latest } = self;
+        *latest = position.len();
         let sources = Sources { position, velocity, acceleration, mass };
-        let done = evaluator.evaluate(&sources, sinks, softening, outputs, found).await;
-        if done.is_err() {
-            *found = Forces::default();
-        }
-        done
+        compute(evaluator, &sources, sinks, softening, outputs, found).await
     }
+}
+
+/// Checks the input, and computes into `out`.
+async fn compute(
+    evaluator: &mut impl Evaluator,
+    sources: &Sources<'_>,
+    sinks: &Sinks<'_>,
+    softening: f64,
+    outputs: &Outputs<'_>,
+    out: &mut Forces,
+) -> Result<()> {
+    sinks.check(softening, outputs)?;
+    check_supported(evaluator, outputs)?;
+    let has = (!sources.velocity.is_empty(), !sources.acceleration.is_empty());
+    outputs.order.check_sources(sources.position.len(), has.0, has.1)?;
+    out.resize(sinks.position.len(), outputs);
+    let done = evaluator.evaluate(sources, sinks, softening, outputs, out).await;
+    if done.is_err() {
+        *out = Forces::default();
+    }
+    done
 }
 
 /// Checks that only accelerations and potentials are requested of an engine that has no more.
@@ -166,6 +181,29 @@ impl<E: Evaluator> ForceEngine for WithSources<E> {
         std::mem::swap(out, &mut self.found);
         self.found.resize(0, &Outputs::ACCELERATION);
         Ok(())
+    }
+
+    fn evaluate_from(
+        &mut self,
+        sources: &Sources,
+        sinks: &Sinks,
+        softening: f64,
+        outputs: &Outputs,
+        out: &mut Forces,
+    ) -> Result<()> {
+        sources.check()?;
+        self.latest = sources.position.len();
+        let evaluator = &mut self.evaluator;
+        evaluator.sources_changed();
+        let done = blocking(compute(evaluator, sources, sinks, softening, outputs, out));
+        // The stored sources are others.
+        evaluator.sources_changed();
+        done?;
+        out.check(evaluator.precision())
+    }
+
+    fn interactions(&self, sinks: usize) -> u64 {
+        self.capabilities().interactions.unwrap_or(sinks as u64 * self.latest as u64)
     }
 
     fn capabilities(&self) -> Capabilities<'_> {

@@ -235,7 +235,8 @@ mod tests {
             let (mut first, mut out) = (Forces::default(), Forces::default());
             let sinks = Sinks::new(&position, Identity::Offset(0));
             let outputs = Outputs::ACCELERATION;
-            engine.evaluate_from(&sources, &sinks, 0.01, &outputs, &mut first).unwrap();
+            engine.set_sources(&sources).unwrap();
+            engine.evaluate(&sinks, 0.01, &outputs, &mut first).unwrap();
             let sinks = Sinks { acceleration: &first.acceleration, ..sinks };
             engine.evaluate(&sinks, 0.01, &outputs, &mut out).unwrap();
             interactions.push(engine.interactions(position.len()) as f64);

@@ -74,7 +74,8 @@ enum Stepping {
     Shared {
         step: HostStep,
         forces: Box<Forces>,
-        /// Positions, velocities and accelerations before the present step, restored if it fails.
+        /// Positions, velocities and accelerations before the present step, restored if it fails;
+        /// the next step's first forces take the memory of the accelerations.
         before: [Vec<DVec3>; 3],
         /// The same before a step that is taken in shorter ones.
         saved: [Vec<DVec3>; 3],
@@ -134,7 +135,7 @@ impl HostState {
                         let (engine, known) = (engine.as_mut(), (&gravitating_mass[..], &[][..]));
                         let outputs = &Outputs::ACCELERATION;
                         evaluate(engine, &bodies, known, softening, outputs, &mut forces).await?;
-                        acceleration.clone_from(&forces.acceleration);
+                        acceleration = std::mem::take(&mut forces.acceleration);
                         engine.interactions(n)
                     }
                 };
@@ -226,29 +227,36 @@ impl HostState {
         match stepping {
             Stepping::Shared { step, forces, before, steps, .. } => {
                 let next = *steps + 1;
+                let [position, velocity, known] = before;
+                let mut is_new = false;
                 let mut accelerate = |bodies: &Bodies, out: &mut Vec<DVec3>| {
                     // A single body that is not finite would spread to all others in the next step.
                     bodies.check_range()?;
                     let (sources, sinks) = all_on_all(bodies, gravitating_mass, out);
                     begin_step(engine.as_mut(), next, false);
-                    engine.set_sources(&sources)?;
-                    engine.begin(&sinks, *softening, &Outputs::ACCELERATION)?;
-                    engine.collect(forces)?;
-                    forces.check(engine.precision())?;
+                    let outputs = &Outputs::ACCELERATION;
+                    if !is_new {
+                        std::mem::swap(&mut forces.acceleration, known);
+                    }
+                    engine.evaluate_from(&sources, &sinks, *softening, outputs, forces)?;
                     std::mem::swap(out, &mut forces.acceleration);
+                    if !is_new {
+                        std::mem::swap(&mut forces.acceleration, known);
+                    }
+                    is_new = true;
                     Ok(())
                 };
-                before[0].clone_from(&bodies.position);
-                before[1].clone_from(&bodies.velocity);
-                before[2].clone_from(acceleration);
+                position.clone_from(&bodies.position);
+                velocity.clone_from(&bodies.velocity);
                 let stepped = step(bodies, acceleration, dt, &mut accelerate);
                 let stepped = stepped.and_then(|()| bodies.check_range());
                 let stepped = stepped.map_err(|error| error.with_ids(&bodies.id));
                 if stepped.is_err() {
-                    let [position, velocity, known] = before;
                     std::mem::swap(&mut bodies.position, position);
                     std::mem::swap(&mut bodies.velocity, velocity);
-                    std::mem::swap(acceleration, known);
+                    if is_new {
+                        std::mem::swap(acceleration, known);
+                    }
                 }
                 stepped?;
                 *steps = next;

@@ -5,7 +5,10 @@ Forces on arrays (:func:`accelerations`, :func:`potential`, :func:`forces`), sim
 and pictures (:func:`render`). Numbers are in the caller's units, with G = 1 unless said otherwise.
 """
 
+import atexit as _atexit
+
 from ._gravitile import __version__
+from ._gravitile import end as _end
 from ._bodies import Bodies, Units, read, write
 from ._devices import Adapter, adapters
 from ._errors import DeviceError, GravitileError, InputError
@@ -16,6 +19,8 @@ from ._scenes import Scene, scene, scenes
 from ._simulation import Energies, Simulation
 from ._tune import Kernel, Tuning, tune
 from ._view import view
+
+_atexit.register(_end)
 
 __all__ = [
     "Adapter",

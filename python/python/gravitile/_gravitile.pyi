@@ -11,6 +11,7 @@ __all__ = [
     "accelerations",
     "adapters",
     "derivatives",
+    "end",
     "first_outside",
     "picture",
     "png",
@@ -128,6 +129,7 @@ class Facts(TypedDict):
     described: str
 
 def first_outside(array: _Reals, least: float) -> int | None: ...
+def end() -> None: ...
 def adapters() -> list[tuple[str, str, str, str, str | None]]: ...
 def accelerations(
     position: _Reals, mass: _Reals, at: _Reals | None, eps: float, potential: bool, how: How

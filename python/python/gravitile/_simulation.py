@@ -54,7 +54,7 @@ class Energies:
 class _Progress:
     """Reports to nobody, to a function, or to a bar of tqdm."""
 
-    def __init__(self, wanted: Progress, total: int) -> None:
+    def __init__(self, wanted: Progress, total: int, unit: str = "steps") -> None:
         self.total = total
         self.bar: Any = None
         self.call: Callable[[int, int], object] | None = None
@@ -67,7 +67,7 @@ class _Progress:
                 raise InputError(
                     "progress is True, but tqdm is not installed: pass a function of (done, total)"
                 ) from None
-            self.bar = tqdm(total=total, unit="steps")
+            self.bar = tqdm(total=total, unit=unit)
 
     @property
     def tick(self) -> Callable[[int], None] | None:
@@ -680,7 +680,7 @@ class Simulation:
         if path is None:
             path = Path(tempfile.mkdtemp(prefix="gravitile-")) / "film.webp"
         target = Path(os.fsdecode(path))
-        with _Progress(progress, count) as report:
+        with _Progress(progress, count, "pictures") as report:
             done = self._engine.film(
                 os.fsdecode(path), chosen, count, rate, steps, report.tick
             )

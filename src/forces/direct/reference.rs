@@ -284,7 +284,7 @@ mod tests {
         let (mut plain, mut with_jerks) = (Forces::default(), Forces::default());
         engine.evaluate_from(&sources, &sinks, 4.0, &Outputs::POTENTIAL, &mut plain).unwrap();
         let outputs = Outputs { potential: true, ..Outputs::only(Order::Jerk) };
-        engine.evaluate(&sinks, 4.0, &outputs, &mut with_jerks).unwrap();
+        engine.evaluate_from(&sources, &sinks, 4.0, &outputs, &mut with_jerks).unwrap();
         for i in 0..3 {
             let off = (plain.acceleration[i] - with_jerks.acceleration[i]).length();
             assert!(off < 1e-15 * with_jerks.acceleration[i].length(), "body {i}: {off:e}");

@@ -35,6 +35,30 @@ pub const HILBERT: [[u8; 8]; 24] = [
     [186, 163, 89, 112, 189, 100, 150, 159],
 ];
 
+/// [`HILBERT`] for three levels at once, by the state and three bits of each index: 512 times the
+/// next state plus three octal digits.
+static THREE_LEVELS: [[u16; 512]; 24] = {
+    let mut all = [[0; 512]; 24];
+    let mut state = 0;
+    while state < 24 {
+        let mut index = 0;
+        while index < 512 {
+            let (mut now, mut digits, mut bit) = (state, 0, 3);
+            while bit > 0 {
+                bit -= 1;
+                let octant = (index >> (6 + bit) & 1) << 2 | (index >> (3 + bit) & 1) << 1;
+                let entry = HILBERT[now][octant | index >> bit & 1];
+                digits = digits << 3 | (entry & 7) as u16;
+                now = (entry >> 3) as usize;
+            }
+            all[state][index] = (now as u16) << 9 | digits;
+            index += 1;
+        }
+        state += 1;
+    }
+    all
+};
+
 /// A position on the curve: 21 octal digits.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Pod, Zeroable)]
@@ -78,11 +102,11 @@ pub fn key(cube: &Cube, place: &PointMass) -> Key {
 /// The key for interval numbers along the axes, each below 2^21.
 pub(super) fn at([x, y, z]: [u32; 3]) -> Key {
     let (mut state, mut key) = (0, 0u64);
-    for bit in (0..LEVELS).rev() {
-        let octant = (x >> bit & 1) << 2 | (y >> bit & 1) << 1 | (z >> bit & 1);
-        let entry = HILBERT[state][octant as usize];
-        key = key << 3 | u64::from(entry & 7);
-        state = usize::from(entry >> 3);
+    for bit in (0..LEVELS).step_by(3).rev() {
+        let index = (x >> bit & 7) << 6 | (y >> bit & 7) << 3 | (z >> bit & 7);
+        let entry = THREE_LEVELS[state][index as usize];
+        key = key << 9 | u64::from(entry & 511);
+        state = usize::from(entry >> 9);
     }
     Key { hi: (key >> 31) as u32, lo: key as u32 & (u32::MAX >> 1) }
 }

@@ -1,5 +1,7 @@
 //! All stages of building a tree.
 
+use std::sync::Arc;
+
 use super::{Cells, Cube, Key, LEAF, Moment, PointMass, keys, moments, order};
 
 /// A tree over bodies, with the bodies in its order.
@@ -8,14 +10,14 @@ pub struct Tree {
     /// The root's cube.
     pub cube: Cube,
     /// The bodies' indices along the curve, those outside the cube last.
-    pub order: Vec<u32>,
+    pub order: Arc<Vec<u32>>,
     /// Number of bodies in the cube.
     pub inside: usize,
     /// The sorted keys of the bodies inside.
     pub keys: Vec<Key>,
     /// The bodies in that order. Bodies without a finite position are in the middle of the cube,
     /// with mass 0.
-    pub sorted: Vec<PointMass>,
+    pub sorted: Arc<Vec<PointMass>>,
     /// The cells over the bodies inside the cube.
     pub cells: Cells,
     /// Their moments.
@@ -27,10 +29,11 @@ impl Tree {
     pub fn new(places: &[PointMass]) -> Self {
         let cube = Cube::around(places);
         let keys = keys(&cube, places);
-        let order = order(&keys);
+        let order = Arc::new(order(&keys));
         let inside = order.partition_point(|&i| keys[i as usize] != Key::OUTSIDE);
         let along: Vec<Key> = order[..inside].iter().map(|&i| keys[i as usize]).collect();
-        let sorted = sorted(&order, places);
+        drop(keys);
+        let sorted = Arc::new(sorted(&order, places));
         let cells = Cells::new(&along, LEAF);
         let moments = moments(&cells, &sorted);
         Self { cube, order, inside, keys: along, sorted, cells, moments }
@@ -38,7 +41,7 @@ impl Tree {
 
     /// Updates the moments of the same cells after the bodies have moved; cube and keys are kept.
     pub fn refit(&mut self, places: &[PointMass]) {
-        self.sorted = sorted(&self.order, places);
+        self.sorted = Arc::new(sorted(&self.order, places));
         self.moments = moments(&self.cells, &self.sorted);
     }
 }

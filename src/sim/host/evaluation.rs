@@ -36,12 +36,17 @@ pub(super) async fn evaluate(
     out: &mut Forces,
 ) -> Result<()> {
     let (sources, sinks) = all_on_all(bodies, gravitating_mass, acceleration);
-    let mut evaluated = engine.set_sources(&sources);
-    if evaluated.is_ok() {
-        evaluated = engine.answer(&sinks, softening, outputs, out).await;
-    }
-    let checked = evaluated.and_then(|()| out.check(engine.precision()));
-    checked.map_err(|error| error.with_ids(&bodies.id))
+    // In a browser only `answer` can wait.
+    let evaluated = if cfg!(target_arch = "wasm32") {
+        let mut evaluated = engine.set_sources(&sources);
+        if evaluated.is_ok() {
+            evaluated = engine.answer(&sinks, softening, outputs, out).await;
+        }
+        evaluated.and_then(|()| out.check(engine.precision()))
+    } else {
+        engine.evaluate_from(&sources, &sinks, softening, outputs, out)
+    };
+    evaluated.map_err(|error| error.with_ids(&bodies.id))
 }
 
 /// `bodies` as sources and as sinks, with the accelerations of the last step.

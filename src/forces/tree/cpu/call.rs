@@ -2,6 +2,8 @@
 //! lists.
 
 use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::Arc;
 
 use glam::DVec3;
 use rayon::prelude::*;
@@ -11,7 +13,9 @@ use super::super::Moment;
 #[cfg(not(target_arch = "wasm32"))]
 use super::super::domains::{graft::Grafted, select::SinkBox};
 use super::super::far::Expansion;
-use super::super::{CellForce, CellRecord, MultipoleOrder, PointMass, Tree, TreeConfig};
+use super::super::{
+    CellForce, CellRecord, GROUP, MultipoleOrder, Opening, PointMass, Tree, TreeConfig,
+};
 use super::Gathered;
 use super::groups::{Groups, Logarithms};
 use super::kernel::{Block, Sums};
@@ -19,12 +23,28 @@ use super::loops::{self, Loops};
 use super::walk::{Lists, Opened};
 use crate::error::Result;
 use crate::forces::direct::cpu::{Kernel, at_own_source, same_places, softening_squared};
-use crate::forces::{Forces, Identity, Sinks, Sources};
+use crate::forces::{Forces, Identity, Outputs, Sinks, Sources};
 use crate::frame::Frame;
+use crate::settings::Rebuild;
 use crate::stop;
 
 /// Index that means no source.
 const NONE: u32 = u32::MAX;
+
+/// Groups whose sums are stored, 32 bytes for each sink, before they go to the caller's arrays:
+/// 262,144 sinks, enough for the cores of a large machine.
+const STORED: usize = 4096;
+
+/// Sinks of a group whose least acceleration stands for that of all, where it is estimated.
+const SAMPLED: usize = 4;
+
+/// The rule for these: rms errors of some percent, which change what is opened by as little.
+const COARSE: TreeConfig = TreeConfig {
+    opening: Opening::Radius { theta: 1.0 },
+    moments: MultipoleOrder::Monopole,
+    far: false,
+    rebuild: Rebuild::EACH_STEP,
+};
 
 /// The tree and the sinks, from which forces by any rule can be computed.
 pub(super) struct Call {
@@ -37,8 +57,9 @@ pub(super) struct Call {
     outside: (u32, u32),
     /// The number of the cell that stands for those that were not sent here.
     absent: Option<u32>,
-    /// For each sink, in the groups' order, the index of its source along the curve, or [`NONE`].
-    own: Vec<u32>,
+    /// For each sink, in the groups' order, the index of its source along the curve, or [`NONE`];
+    /// left out if that is the sink's own index.
+    own: Option<Vec<u32>>,
     /// Whether sinks' pairs with themselves add nothing to accelerations.
     at_own_source: bool,
     /// Sinks without a finite position.
@@ -93,7 +114,7 @@ impl Call {
         };
         let places: Vec<PointMass> =
             sources.position.par_iter().zip(sources.mass).map(place).collect();
-        let (tree, groups) = match stored.filter(|_| same) {
+        let (mut tree, groups) = match stored.filter(|_| same) {
             Some((mut tree, mut groups)) => {
                 tree.refit(&places);
                 groups.refit(&tree);
@@ -115,10 +136,9 @@ impl Call {
                 (tree, groups)
             }
         };
-        let own = match same {
-            true => (0..groups.order.len() as u32).collect(),
-            false => own_places(&tree, &groups, sinks),
-        };
+        // Only groups are made with them.
+        tree.keys = Vec::new();
+        let own = (!same).then(|| own_places(&tree, &groups, sinks));
         let lost = match at.len() == sinks.position.len() {
             true => Vec::new(),
             false => {
@@ -147,16 +167,16 @@ impl Call {
     pub fn over(
         kernel: Kernel,
         (frame, softening): (Frame, f64),
-        (own, sorted, ranges): (Vec<u32>, Vec<PointMass>, Vec<std::ops::Range<usize>>),
+        (own, sorted, ranges): (Vec<u32>, Vec<PointMass>, Vec<Range<usize>>),
     ) -> Self {
-        let order = (0..sorted.len() as u32).collect();
+        let order = Arc::new((0..sorted.len() as u32).collect());
         Self {
             softening_squared: softening_squared(&frame, softening),
             loops: loops::of(kernel),
             frame,
             tree: Tree::default(),
-            own,
-            groups: Groups { order, sorted, ranges },
+            own: Some(own),
+            groups: Groups { order, sorted: Arc::new(sorted), ranges },
             outside: (0, 0),
             absent: None,
             at_own_source: true,
@@ -171,7 +191,7 @@ impl Call {
         let Grafted { cells, moments, bodies, absent, .. } = cells;
         self.tree.cells.cells = cells;
         self.tree.moments = moments;
-        self.tree.sorted = bodies;
+        self.tree.sorted = Arc::new(bodies);
         self.outside = (inside as u32, outside as u32);
         self.absent = Some(absent);
     }
@@ -185,7 +205,7 @@ impl Call {
         mean: &Logarithms,
     ) -> Vec<(usize, SinkBox)> {
         let least = self.least(config, sizes, mean);
-        let of_group = |(range, least): (&std::ops::Range<usize>, f64)| {
+        let of_group = |(range, least): (&Range<usize>, f64)| {
             let reach = self.groups.block(range.clone()).reach(config, least);
             (range.len(), reach.sink_box())
         };
@@ -203,29 +223,76 @@ impl Call {
         (self.tree, self.groups)
     }
 
-    /// Computes `out` by this rule and returns the number of interactions. `acceleration` has the
-    /// known accelerations of the sinks, if the rule needs them.
+    /// The sizes of the sinks' known accelerations, for rules that need them.
+    pub fn sizes(&self, acceleration: &[DVec3]) -> Vec<f64> {
+        self.groups.sizes(acceleration, self.frame.acceleration_unit())
+    }
+
+    /// Estimates of these sizes, and the number of interactions: for all sinks of a group the least
+    /// of [`SAMPLED`] of them.
+    ///
+    /// # Errors
+    /// [`crate::error::Error::Stopped`].
+    pub fn estimate(&mut self) -> Result<(Vec<f64>, u64)> {
+        let every = |range: &Range<usize>| {
+            let (start, count) = (range.start, range.len());
+            (0..SAMPLED).map(move |k| start + (2 * k + 1) * count / (2 * SAMPLED))
+        };
+        let sampled: Vec<usize> = self.groups.ranges.iter().flat_map(every).collect();
+        let n = sampled.len();
+        let is_inside = |sink: &usize| self.tree.cube.holds(&self.groups.sorted[*sink]);
+        let inside = sampled.partition_point(is_inside);
+        let outside = (inside..n).map(|k| k..k + 1);
+        let ranges = (0..inside).step_by(GROUP).map(|k| k..(k + GROUP).min(inside));
+        let groups = Groups {
+            order: Arc::new((0..n as u32).collect()),
+            sorted: Arc::new(sampled.iter().map(|&sink| self.groups.sorted[sink]).collect()),
+            ranges: ranges.chain(outside).collect(),
+        };
+        let own =
+            sampled.iter().map(|&sink| self.own.as_ref().map_or(sink as u32, |own| own[sink]));
+        let own = Some(own.collect());
+        let (groups, own, lost) = (
+            std::mem::replace(&mut self.groups, groups),
+            std::mem::replace(&mut self.own, own),
+            std::mem::take(&mut self.lost),
+        );
+        let mut found = Forces::default();
+        found.resize(n, &Outputs::ACCELERATION);
+        let evaluated = self.evaluate(&COARSE, &[], false, &mut found);
+        let sizes = self.sizes(&found.acceleration);
+        (self.groups, self.own, self.lost) = (groups, own, lost);
+        let least = |sizes: &[f64]| sizes.iter().copied().fold(f64::INFINITY, f64::min);
+        let sizes = self.groups.ranges.iter().zip(sizes.chunks(SAMPLED));
+        let sizes = sizes.flat_map(|(range, sizes)| std::iter::repeat_n(least(sizes), range.len()));
+        Ok((sizes.collect(), evaluated?))
+    }
+
+    /// Computes `out` by this rule and returns the number of interactions. `sizes` are those of the
+    /// known accelerations, if the rule needs them.
     ///
     /// # Errors
     /// [`crate::error::Error::Stopped`].
     pub fn evaluate(
         &self,
         config: &TreeConfig,
-        acceleration: &[DVec3],
+        sizes: &[f64],
         potential: bool,
         out: &mut Forces,
     ) -> Result<u64> {
-        let unit = self.frame.acceleration_unit();
-        let sizes: Vec<f64> = match config.opening.needs_accelerations() {
-            true => self.groups.sizes(acceleration, unit),
-            false => Vec::new(),
-        };
-        let found = self.sums(config, &sizes, &Logarithms::of(&sizes), potential)?;
-        let sums = found.iter().flat_map(|group| &group.sums);
-        for (&sink, sum) in self.groups.order.iter().zip(sums) {
-            out.acceleration[sink as usize] = sum.acceleration;
-            if potential {
-                out.potential[sink as usize] = sum.potential;
+        let rule = self.rule(config, potential);
+        let least = self.least(config, sizes, &Logarithms::of(sizes));
+        let mut order = self.groups.order.iter();
+        let mut interactions = 0;
+        for (ranges, least) in self.groups.ranges.chunks(STORED).zip(least.chunks(STORED)) {
+            for group in self.of_groups(ranges, least, &rule)? {
+                interactions += group.interactions;
+                for (sum, &sink) in group.sums.iter().zip(order.by_ref()) {
+                    out.acceleration[sink as usize] = sum.acceleration;
+                    if potential {
+                        out.potential[sink as usize] = sum.potential;
+                    }
+                }
             }
         }
         for &sink in &self.lost {
@@ -234,7 +301,7 @@ impl Call {
                 out.potential[sink as usize] = f64::NAN;
             }
         }
-        Ok(found.iter().map(|group| group.interactions).sum())
+        Ok(interactions)
     }
 
     /// The least accelerations of the groups, whose sinks have these `sizes` of accelerations.
@@ -249,6 +316,7 @@ impl Call {
     ///
     /// # Errors
     /// [`crate::error::Error::Stopped`].
+    #[cfg(not(target_arch = "wasm32"))]
     pub fn sums(
         &self,
         config: &TreeConfig,
@@ -256,29 +324,44 @@ impl Call {
         mean: &Logarithms,
         potential: bool,
     ) -> Result<Vec<OfGroup>> {
+        let least = self.least(config, sizes, mean);
+        self.of_groups(&self.groups.ranges, &least, &self.rule(config, potential))
+    }
+
+    /// What all groups share.
+    fn rule(&self, config: &TreeConfig, potential: bool) -> Rule {
         let (opening, order) = (config.walked(), config.moments);
         let record = |(cell, moment)| CellRecord::of(cell, moment, &opening, order).force;
         let (cells, moments) = (&self.tree.cells.cells, &self.tree.moments);
         let eps2 = self.softening_squared;
-        let rule = Rule {
+        Rule {
             opened: Opened::new(cells, moments, self.absent, &opening, order, eps2),
             forces: cells.par_iter().zip(moments).map(record).collect(),
             config: *config,
             potential,
             excludes: potential || !self.at_own_source,
-        };
-        let least = self.least(config, sizes, mean);
+        }
+    }
+
+    /// The sums of these groups, whose least accelerations are known.
+    ///
+    /// # Errors
+    /// [`crate::error::Error::Stopped`].
+    fn of_groups(
+        &self,
+        ranges: &[Range<usize>],
+        least: &[f64],
+        rule: &Rule,
+    ) -> Result<Vec<OfGroup>> {
         let stop_token = stop::of_caller();
-        let found: Vec<OfGroup> = self
-            .groups
-            .ranges
+        let found: Vec<OfGroup> = ranges
             .par_iter()
-            .zip(&least)
+            .zip(least)
             .map_init(Lists::default, |lists, (range, &least)| {
                 if stop_token.is_wanted() {
                     return OfGroup::default();
                 }
-                self.group(range.clone(), least, &rule, lists)
+                self.group(range.clone(), least, rule, lists)
             })
             .collect();
         stop_token.check()?;
@@ -286,13 +369,7 @@ impl Call {
     }
 
     /// One group: its walk and its sums.
-    fn group(
-        &self,
-        range: std::ops::Range<usize>,
-        least: f64,
-        rule: &Rule,
-        lists: &mut Lists,
-    ) -> OfGroup {
+    fn group(&self, range: Range<usize>, least: f64, rule: &Rule, lists: &mut Lists) -> OfGroup {
         let mut block = self.groups.block(range.clone());
         // SAFETY of all calls below: unavailable kernels cannot be constructed.
         let mut reach = block.reach(&rule.config, least);
@@ -304,9 +381,12 @@ impl Call {
         if self.outside.1 > 0 {
             lists.runs.push(self.outside);
         }
-        let own = &self.own[range];
+        let own = |k: usize| match &self.own {
+            Some(own) => own[range.start + k],
+            None => (range.start + k) as u32,
+        };
         let missed = match rule.excludes {
-            true => find_own(&mut block, own, &lists.runs),
+            true => find_own(&mut block, &own, &lists.runs),
             false => Vec::new(),
         };
         let mut sums = Sums::ZERO;
@@ -340,7 +420,7 @@ impl Call {
             unsafe { (loops.add)(&mut sums, &expansion, &block) };
         }
         for k in missed {
-            self.take_off(&mut sums, &block, k, &self.tree.sorted[own[k] as usize]);
+            self.take_off(&mut sums, &block, k, &self.tree.sorted[own(k) as usize]);
         }
         let units = (self.frame.acceleration_unit(), self.frame.potential_unit());
         let [x, y, z] = &sums.acceleration;
@@ -389,7 +469,7 @@ pub(super) fn finite(position: &[DVec3]) -> Cow<'_, [DVec3]> {
 /// The index along the curve of each sink's own source.
 fn own_places(tree: &Tree, groups: &Groups, sinks: &Sinks) -> Vec<u32> {
     let mut place = vec![NONE; tree.order.len()];
-    for (along, &source) in (0..).zip(&tree.order) {
+    for (along, &source) in (0..).zip(tree.order.iter()) {
         place[source as usize] = along;
     }
     let of_sink = |&i: &u32| {
@@ -402,14 +482,14 @@ fn own_places(tree: &Tree, groups: &Groups, sinks: &Sinks) -> Vec<u32> {
 /// Sets for each sink its own index in the list of bodies. Returns the sinks that are sources but
 /// are not in the list: their source is in a cell that acts as a whole, which happens only to sinks
 /// away from their sources, or in one without mass.
-fn find_own(block: &mut Block, own: &[u32], runs: &[(u32, u32)]) -> Vec<usize> {
-    let mut missed: Vec<usize> = (0..own.len()).filter(|&k| own[k] != NONE).collect();
+fn find_own(block: &mut Block, own: &impl Fn(usize) -> u32, runs: &[(u32, u32)]) -> Vec<usize> {
+    let mut missed: Vec<usize> = (0..block.count).filter(|&k| own(k) != NONE).collect();
     let mut index = 0;
     for &(first, count) in runs {
         missed.retain(|&k| {
-            let is_there = (first..first + count).contains(&own[k]);
+            let is_there = (first..first + count).contains(&own(k));
             if is_there {
-                block.own[k] = (index + own[k] - first) as f32;
+                block.own[k] = (index + own(k) - first) as f32;
             }
             !is_there
         });

@@ -1,6 +1,7 @@
 //! The sinks of an evaluation in groups along the curve.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use bytemuck::{Pod, Zeroable};
 use glam::DVec3;
@@ -53,10 +54,10 @@ impl Logarithms {
 /// scattered, one by one; then the others, each by itself.
 #[derive(Debug)]
 pub(super) struct Groups {
-    /// The sinks' indices.
-    pub order: Vec<u32>,
+    /// The sinks' indices. If the sinks are the tree's bodies, this memory is the tree's, too.
+    pub order: Arc<Vec<u32>>,
     /// Their positions and masses in that order.
-    pub sorted: Vec<PointMass>,
+    pub sorted: Arc<Vec<PointMass>>,
     /// The ranges that walk together.
     pub ranges: Vec<Range<usize>>,
 }
@@ -64,12 +65,12 @@ pub(super) struct Groups {
 impl Groups {
     /// The groups of the tree's own bodies.
     pub fn of_tree(tree: &Tree) -> Self {
-        Self::along(tree, tree.order.clone(), tree.sorted.clone(), tree.inside)
+        Self::along(tree, Arc::clone(&tree.order), Arc::clone(&tree.sorted), tree.inside)
     }
 
     /// The same groups after the tree's bodies have moved.
     pub fn refit(&mut self, tree: &Tree) {
-        self.sorted.clone_from(&tree.sorted);
+        self.sorted = Arc::clone(&tree.sorted);
     }
 
     /// The groups of any sinks.
@@ -78,10 +79,15 @@ impl Groups {
         let order = order(&keys);
         let inside = order.partition_point(|&i| keys[i as usize] != Key::OUTSIDE);
         let sorted = order.iter().map(|&i| places[i as usize]).collect();
-        Self::along(tree, order, sorted, inside)
+        Self::along(tree, Arc::new(order), Arc::new(sorted), inside)
     }
 
-    fn along(tree: &Tree, order: Vec<u32>, sorted: Vec<PointMass>, inside: usize) -> Self {
+    fn along(
+        tree: &Tree,
+        order: Arc<Vec<u32>>,
+        sorted: Arc<Vec<PointMass>>,
+        inside: usize,
+    ) -> Self {
         let scattered = split(&tree.cube, &tree.keys, &sorted[..inside]);
         let ranges = ranges(&scattered, inside, order.len());
         Self { order, sorted, ranges }

@@ -276,7 +276,9 @@ fn given_accelerations_avoid_first_force() {
         acceleration: &first.acceleration,
         ..Sinks::new(&bodies.position, Identity::Offset(0))
     };
-    engine.evaluate(&sinks, 0.01, &Outputs::ACCELERATION, &mut again).unwrap();
+    let sources = Sources::new(&bodies.position, &bodies.mass);
+    let outputs = &Outputs::ACCELERATION;
+    engine.evaluate_from(&sources, &sinks, 0.01, outputs, &mut again).unwrap();
     assert!(engine.interactions(0) < both);
     let exact = right(&bodies, 8, 0.01);
     let of = |found: &Forces| {
@@ -284,6 +286,38 @@ fn given_accelerations_avoid_first_force() {
         errors(&found, &exact, 8)[0][0]
     };
     assert!(of(&again) < 6e-4 && of(&first) < 6e-4, "{} {}", of(&first), of(&again));
+}
+
+/// Bodies far outside the cube, a heavy one and one without mass among them; and points that are no
+/// bodies.
+#[test]
+fn estimated_accelerations_cost_less_and_have_the_same_errors() {
+    let mut bodies = plummer(20_000, 7);
+    for i in 0..20 {
+        bodies.position[8 * 97 * i] *= 1e5;
+    }
+    (bodies.mass[500], bodies.mass[501]) = (0.01, 0.0);
+    let points: Vec<DVec3> = bodies.position.iter().step_by(8).map(|x| *x * 1.01).collect();
+    let sources = Sources::new(&bodies.position, &bodies.mass);
+    for eps in [0.0, 0.01] {
+        let exact = right(&bodies, 8, eps);
+        let mut at_points = Forces::default();
+        let sinks = Sinks::new(&points, Identity::Foreign);
+        let outputs = Outputs::POTENTIAL;
+        CpuDouble::new().evaluate_from(&sources, &sinks, eps, &outputs, &mut at_points).unwrap();
+        let of = |mut engine: CpuTree| {
+            let found = answers(&mut engine, &bodies, eps, &outputs);
+            let cost = engine.interactions(0) as f64;
+            let mut there = Forces::default();
+            engine.evaluate_from(&sources, &sinks, eps, &outputs, &mut there).unwrap();
+            (cost, errors(&found, &exact, 8)[0][0], errors(&there, &at_points, 1)[0][0])
+        };
+        let computed = of(CpuTree::new(TreeConfig::default()));
+        let estimated = of(CpuTree::new(TreeConfig::default()).estimating());
+        assert!(estimated.0 < 0.75 * computed.0, "{estimated:?} {computed:?}");
+        assert!(estimated.1 < 1.2 * computed.1, "{estimated:?} {computed:?}");
+        assert!(estimated.2 < 1.2 * computed.2, "{estimated:?} {computed:?}");
+    }
 }
 
 #[test]
