@@ -24,11 +24,8 @@ fn welcome(size: [f32; 2]) -> egui_kittest::Harness<'static, World> {
 fn welcome_picture_loads_its_scene_and_cross_closes() {
     let mut harness = welcome([1280.0, 720.0]);
     assert!(harness.query_by_label_contains("drag to turn").is_some());
-    let actions = click(&mut harness, "Three bodies, one path");
-    assert!(
-        matches!(&actions[..], [Action::Load(input)] if input.input == "figure-eight"),
-        "{actions:?}"
-    );
+    let actions = click(&mut harness, "The Mice");
+    assert!(matches!(&actions[..], [Action::Load(input)] if input.input == "mice"), "{actions:?}");
     // Closing the sheet is up to the window. The cross closes it without an action.
     let mut harness = welcome([1280.0, 720.0]);
     assert_eq!(click(&mut harness, "×"), []);
