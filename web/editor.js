@@ -21,12 +21,21 @@ export function coloured(text) {
   return html + escaped(text.slice(at));
 }
 
+// For each kernel: its name, what to do, a hint, and the answer.
 const EXERCISES = {
-  plain: ["The chapter's kernel", "A kernel that is right. Make it faster: unroll the inner loop, or give each thread two sinks.", ""],
-  "mend-barrier": ["Mend: barrier", "Its sums are wrong on some devices and right on others.", "Who may still read the tile when it is filled again?"],
-  "mend-tail": ["Mend: tail", "Its sums are wrong whenever N is not a multiple of P.", "How many sources has the last tile? And may a thread leave before a barrier?"],
-  "mend-banks": ["Mend: banks", "Its sums are right, and it is slow on many devices.", "Workgroup memory is divided into banks, and a bank answers one address at a time, or one for all. Which places of the tile do neighbouring threads read at the same time?"],
-  "mend-order": ["Mend: order", "Its sums are right, and it is slow on many devices.", "Device memory is read in lines of some 128 bytes. Where do neighbouring threads fetch from at the same time?"],
+  plain: ["The chapter's kernel", "A kernel that is right. Make it faster: unroll the inner loop, or give each thread two sinks.", "", ""],
+  "mend-barrier": ["Mend: barrier", "Its sums are wrong on some devices and right on others.",
+    "Who may still read the tile when it is filled again?",
+    "The barrier after the inner loop is missing: a fast thread fills the tile with the next sources while a slow one still reads it. Put workgroupBarrier(); after total += sum;"],
+  "mend-tail": ["Mend: tail", "Its sums are wrong whenever N is not a multiple of P.",
+    "How many sources has the last tile? And may a thread leave before a barrier?",
+    "The last tile is not full, and the threads left over fetch from beyond the end. Fetch only where j < end, and use a body without mass elsewhere. No thread may return: all must reach the barriers."],
+  "mend-banks": ["Mend: banks", "Its sums are right, and it is slow on many devices.",
+    "Workgroup memory is divided into banks, and a bank answers one address at a time, or one for all. Which places of the tile do neighbouring threads read at the same time?",
+    "Threads read places eight apart, which lie in the same banks, one after the other. With tile[k] all read the same place, and one read serves them all."],
+  "mend-order": ["Mend: order", "Its sums are right, and it is slow on many devices.",
+    "Device memory is read in lines of some 128 bytes. Where do neighbouring threads fetch from at the same time?",
+    "Neighbouring threads fetch from addresses far apart, so that each access takes many lines. Let thread t fetch source t: local.x in place of the two divisions."],
 };
 const SHORTEST = 300;
 const LONGEST = 1 << 20;
@@ -53,6 +62,9 @@ export function editor(place) {
   const choice = make("select", { id: "kernel-choice" }, ...Object.entries(EXERCISES).map(([name, [title]]) => make("option", { value: name }, title)));
   const about = make("p", {});
   const hint = make("details", {}, make("summary", {}, "A hint"), make("p", {}));
+  // After the hint.
+  const answer = make("details", { hidden: true }, make("summary", {}, "The answer"), make("p", {}));
+  hint.ontoggle = () => (answer.hidden &&= !hint.open);
   const colours = make("pre", { ariaHidden: "true" });
   const area = make("textarea", { spellcheck: false, ariaLabel: "The kernel in WGSL", id: "kernel-text" });
   area.setAttribute("wrap", "off");
@@ -64,7 +76,7 @@ export function editor(place) {
   const share = make("button", { type: "button" }, "Copy a link");
   const verdict = make("div", { id: "kernel-verdict", role: "status" });
   place.append(
-    make("div", { className: "row" }, make("label", { htmlFor: "kernel-choice" }, "Kernel:"), choice), about, hint,
+    make("div", { className: "row" }, make("label", { htmlFor: "kernel-choice" }, "Kernel:"), choice), about, hint, answer,
     make("div", { className: "code" }, colours, area), errors, state, make("div", { className: "row" }, check, back, share), verdict);
 
   let [name, timer, generation, edited, attempting] = ["plain", 0, 0, false, false];
@@ -129,11 +141,14 @@ export function editor(place) {
     name = which;
     edited = false;
     choice.value = which;
-    const [, words, help] = EXERCISES[which];
+    const [, words, help, solution] = EXERCISES[which];
     about.textContent = words;
     hint.hidden = !help;
     hint.open = false;
     hint.lastChild.textContent = help;
+    answer.hidden = true;
+    answer.open = false;
+    answer.lastChild.textContent = solution;
     area.value = text ?? kept.get(`kernel/${which}`) ?? original(which);
     area.scrollTop = 0;
     verdict.replaceChildren();

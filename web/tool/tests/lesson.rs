@@ -145,6 +145,10 @@ fn no_unmended_kernel_passes_and_every_mended_one_does() {
         choose(&mut browser, name);
         let broken = verdict(&mut browser);
         assert!(broken.starts_with("Not yet."), "{name}: {broken}");
+        let answer = "[...document.querySelectorAll('#kernel-editor details')].at(-1)";
+        assert_eq!(browser.evaluate(&format!("{answer}.hidden")), true, "before the hint");
+        browser.evaluate("document.querySelector('#kernel-editor details').open = true");
+        browser.wait_until(&format!("!{answer}.hidden && {answer}.textContent.length > 80"));
         edit(&mut browser, change);
         let right = verdict(&mut browser);
         assert!(right.starts_with("Right:") && right.contains("interactions/s"), "{name}: {right}");
@@ -301,6 +305,8 @@ fn score_has_a_code_and_is_compared_with_pasted_ones() {
     browser.wait_until("document.querySelectorAll('#score-place tbody tr').length === 30");
     browser.evaluate("document.getElementById('scores').scrollIntoView()");
     browser.screenshot(&output_path("lesson-score.png"));
+    browser.evaluate("document.getElementById('score-code').scrollIntoView()");
+    browser.screenshot(&output_path("lesson-score-code.png"));
     browser.evaluate("document.querySelector('#score-place .pictures').scrollIntoView()");
     browser.screenshot(&output_path("lesson-score-compared.png"));
     assert_eq!(browser.evaluate(FAULTS), "");
