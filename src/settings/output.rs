@@ -68,6 +68,10 @@ pub struct FilmRequest {
     /// first state]
     #[cfg_attr(feature = "options", arg(long, value_name = "T", help_heading = "Film"))]
     pub until: Option<f64>,
+    /// Draw a moment that the scene marks, by its number from 1 on: its time, and its camera.
+    /// 'gravitile scenes NAME' lists them
+    #[cfg_attr(feature = "options", arg(long, value_name = "NUMBER", help_heading = "Film", conflicts_with_all = ["until", "path", "camera"]))]
+    pub moment: Option<usize>,
     /// What to write on the pictures: none, all, or some of title,time,scale,colours
     #[cfg_attr(feature = "options", arg(long, value_name = "WHAT", default_value = NO_CAPTIONS, help_heading = "Film"))]
     pub captions: String,
@@ -104,6 +108,7 @@ impl Default for FilmRequest {
             fps: FPS,
             size: PictureSize::HD,
             until: None,
+            moment: None,
             captions: NO_CAPTIONS.to_owned(),
             camera: None,
             path: None,

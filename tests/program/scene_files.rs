@@ -233,3 +233,28 @@ fn run_reports_units_and_assumptions() {
     assert!(stdout.contains("dt 0.0009765625, G = 1, engine"), "{stdout}");
     assert!(notes.contains("--gravity 1: the units AU, Msun and yr"), "{notes}");
 }
+
+#[test]
+fn marked_moment_is_drawn_at_its_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "[[part]]\ngenerator = \"plummer\"\nn = 60\n[view]\nextent = 2.0\n\
+                [[view.moment]]\ntitle = \"first\"\ntime = 0.25\n\
+                [[view.moment]]\ntitle = \"second\"\ntime = 0.5\nextent = 1.0\n";
+    write_file(folder.path(), "marked.toml", text);
+    let render = |number: &str, out: &str| {
+        let mut command = program::program();
+        let args = ["render", "marked.toml", "--moment", number, "--size", "64x36", "--out", out];
+        command.args(args).current_dir(folder.path()).output().unwrap()
+    };
+    for (number, time) in [("1", "t = 0.250000"), ("2", "t = 0.500000")] {
+        let output = render(number, &format!("{number}.png"));
+        let answer = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(answer.contains("1 picture") && answer.contains(time), "{answer}");
+    }
+    for number in ["0", "3"] {
+        let output = render(number, "none.png");
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(error.contains("--moment") && error.contains("1 to 2"), "{error}");
+        assert!(!folder.path().join("none.png").exists());
+    }
+}

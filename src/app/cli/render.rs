@@ -14,13 +14,14 @@ use crate::lookup;
 use gravitile::diagnostics::relative_change;
 use gravitile::error::Error;
 use gravitile::film::{Renderer, Shot, shoot, still};
+use gravitile::input::Input;
 use gravitile::record::EnergyWarning;
 use gravitile::render::captions::Captions;
 use gravitile::render::directing::directs;
 use gravitile::render::paths::FADES_WITHIN;
 use gravitile::render::writing::Caption;
 use gravitile::render::{Film, FilmOptions};
-use gravitile::scene::keyframes;
+use gravitile::scene::{Moment, keyframes};
 use gravitile::settings::FilmRequest;
 use gravitile::sim::{LONGEST, Settings, Simulation, even_steps, run_steps};
 use gravitile::snapshot::Snapshot;
@@ -53,7 +54,8 @@ pub fn main(args: &Args) -> Result<Ended> {
     let renderer = Renderer::from_name(&args.look.renderer)?;
     let mut style = args.look.style()?;
     let single = gravitile::render::film::format_of(&args.out)?.single;
-    let frames = args.frames.unwrap_or(if single { 1 } else { 300 });
+    let is_one = single || args.moment.is_some();
+    let frames = args.frames.unwrap_or(if is_one { 1 } else { 300 });
     if frames == 0 || (single && frames > 1) {
         let allowed = if single {
             "1 for a .png file; frames/, film.webp, film.apng and film.mp4 can hold more"
@@ -73,7 +75,9 @@ pub fn main(args: &Args) -> Result<Ended> {
     args.look.suit(&mut style, input.view.as_ref());
     let mut settings = args.steps.settings(&input, &args.engine)?;
     let start = settings.start;
-    let until = args.until.unwrap_or(start + input.run.until);
+    let moment = args.moment.map(|number| marked(&input, number)).transpose()?;
+    let wanted = args.until.or(moment.as_ref().map(|moment| moment.camera.time));
+    let until = wanted.unwrap_or(start + input.run.until);
     if !(until.is_finite() && until >= start) {
         let allowed = format!("at least the time of the first picture, {start}");
         return Err(Error::value("--until", until, allowed).into());
@@ -84,7 +88,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     }
     let requested_dt = settings.dt;
     let interval = match frames {
-        1 if args.until.is_none() => 0.0,
+        1 if wanted.is_none() => 0.0,
         1 => until - start,
         frames => (until - start) / (frames - 1) as f64,
     };
@@ -108,6 +112,9 @@ pub fn main(args: &Args) -> Result<Ended> {
     if let Some(camera) = &args.camera {
         motion.directs = directs(camera)?;
         motion.path.clear();
+    }
+    if let Some(moment) = moment {
+        motion.path = vec![moment.camera];
     }
     if let Some(path) = &args.path {
         let text = std::fs::read_to_string(path).map_err(|e| Error::io("read", path, e))?;
@@ -213,6 +220,19 @@ pub fn main(args: &Args) -> Result<Ended> {
         ))?;
     }
     Ok(if filmed == frames { Ended::Done } else { Ended::Interrupted })
+}
+
+/// The moment with this number, from 1 on, that the input's scene marks.
+fn marked(input: &Input, number: usize) -> Result<Moment, Error> {
+    let moments: &[Moment] = input.view.as_ref().map_or(&[], |view| &view.moments);
+    let found = number.checked_sub(1).and_then(|at| moments.get(at));
+    found.cloned().ok_or_else(|| {
+        let allowed = match moments.len() {
+            0 => "left out: the input marks no moment".to_owned(),
+            count => format!("1 to {count}, as 'gravitile scenes' lists them"),
+        };
+        Error::value("--moment", number, allowed)
+    })
 }
 
 /// Draws one picture of the bodies at the start, without computing forces.

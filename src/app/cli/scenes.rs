@@ -86,12 +86,9 @@ fn one(name: &str, as_json: bool) -> Result<()> {
         "eps {}   dt {}   until {}   seed {}\n\n",
         run.softening, run.dt, run.until, scene.seed
     );
-    for moment in &scene.view.moments {
-        let camera = &moment.camera;
-        text += &format!(
-            "{}:\n  --until {} --inclination {} --azimuth {} --extent {}\n\n",
-            moment.title, camera.time, camera.inclination, camera.azimuth, camera.extent
-        );
+    for (k, moment) in scene.view.moments.iter().enumerate() {
+        let (title, time) = (&moment.title, moment.camera.time);
+        text += &format!("moment {}   {title}: t = {time}, render --moment {}\n\n", k + 1, k + 1);
     }
     let rows = parameters.into_iter().map(|(name, parameter, value)| {
         vec![name, value.to_string(), parameter.allowed(), parameter.help.into()]

@@ -153,7 +153,10 @@ fn no_unmended_kernel_passes_and_every_mended_one_does() {
         let right = verdict(&mut browser);
         assert!(right.starts_with("Right:") && right.contains("interactions/s"), "{name}: {right}");
     }
+    browser.evaluate("document.getElementById('kernel-editor').scrollIntoView()");
     browser.screenshot(&output_path("lesson-editor.png"));
+    browser.evaluate("document.getElementById('kernel-verdict').scrollIntoView({ block: 'end' })");
+    browser.screenshot(&output_path("lesson-verdict.png"));
     // Kept in the browser.
     browser.reload();
     browser.wait_until("document.getElementById('kernel-check') !== null");
