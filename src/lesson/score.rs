@@ -127,6 +127,8 @@ pub fn measured(score: &Score) -> Value {
 pub fn qr(text: &str) -> Result<String> {
     // What scanners need around it.
     const QUIET: i32 = 4;
+    // A square's side. Other than whole pixels would leave gaps between squares, which scanners stumble over.
+    const PIXELS: i32 = 5;
     let code = QrCode::encode_text(text, QrCodeEcc::Medium)
         .map_err(|error| Error::Outside(format!("no QR code holds this link: {error}")))?;
     let size = code.size();
@@ -137,8 +139,9 @@ pub fn qr(text: &str) -> Result<String> {
         }
     }
     let whole = size + 2 * QUIET;
+    let side = PIXELS * whole;
     Ok(format!(
-        "<svg role=\"img\" aria-label=\"QR code of the link to this score\" viewBox=\"0 0 {whole} {whole}\" \
+        "<svg role=\"img\" aria-label=\"QR code of the link to this score\" width=\"{side}\" height=\"{side}\" viewBox=\"0 0 {whole} {whole}\" \
          shape-rendering=\"crispEdges\" xmlns=\"http://www.w3.org/2000/svg\"><rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\
          <path fill=\"#000\" d=\"{squares}\"/></svg>"
     ))

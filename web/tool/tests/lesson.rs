@@ -202,6 +202,17 @@ fn every_live_figure_is_measured_and_slow_motion_follows_its_sliders() {
         );
         browser.screenshot(&output_path(&format!("lesson-{name}.png")));
     }
+    // Predictions are judged by what was measured, once it is.
+    for figure in ["p", "q"] {
+        let form = format!("document.querySelector('.question[data-figure={figure}]')");
+        browser.evaluate(&format!(
+            "(() => {{ const form = {form}; form.querySelector('input').checked = true; form.requestSubmit(); }})()"
+        ));
+        let words = browser.evaluate(&format!("{form}.querySelector('output').textContent"));
+        let words = words.as_str().unwrap();
+        assert!(words.contains("on this device") && words.contains("interactions/s"), "{words}");
+        assert!(!words.contains("not measured"), "{words}");
+    }
     // On the device beside the processor.
     let curves = browser.evaluate("document.querySelectorAll('#live-tree-time th').length");
     assert_eq!(curves, 5, "N, and the tree and all pairs in both places");
