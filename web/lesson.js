@@ -577,6 +577,9 @@ for (const name of ["unroll", "p", "q"]) {
   const pictures = document.querySelectorAll(`[data-recorded="${name}"]`);
   pictures[pictures.length - 1]?.after(liveFigure(name, true));
 }
+for (const form of document.querySelectorAll("[data-figure]")) {
+  document.getElementById(`live-${form.dataset.figure}`)?.before(form);
+}
 // Each in a task of its own: both ask for sizes, for which the browser lays out the whole page (25 ms of a slow core).
 setTimeout(() => editor($("#kernel-editor")));
 setTimeout(() => scores($("#score-place")));
