@@ -237,7 +237,7 @@ fn run_reports_units_and_assumptions() {
 #[test]
 fn marked_moment_is_drawn_at_its_time() {
     let folder = tempfile::tempdir().unwrap();
-    let text = "[[part]]\ngenerator = \"plummer\"\nn = 60\n[view]\nextent = 2.0\n\
+    let text = "[[part]]\ngenerator = \"plummer\"\nparameters = { n = 60 }\n[view]\nextent = 2.0\n\
                 [[view.moment]]\ntitle = \"first\"\ntime = 0.25\n\
                 [[view.moment]]\ntitle = \"second\"\ntime = 0.5\nextent = 1.0\n";
     write_file(folder.path(), "marked.toml", text);
