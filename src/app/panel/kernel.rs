@@ -32,6 +32,11 @@ const ENGINES: [(EngineKind, &str, &str); 4] = [
 ];
 
 impl KernelForm {
+    /// Called where the tab is not shown.
+    pub(super) fn leave(&mut self, actions: &mut Vec<Action>) {
+        self.editor.leave(actions);
+    }
+
     pub(super) fn show(&mut self, ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
         heading(ui, "Engine");
         ui.horizontal_wrapped(|ui| {

@@ -70,6 +70,14 @@ impl KernelEditor {
         self.save(ui, actions);
     }
 
+    /// Saves at once what was typed, when the text is no longer shown.
+    pub fn leave(&mut self, actions: &mut Vec<Action>) {
+        if self.typed_at.take().is_some() {
+            self.fault = own::fault_of(&self.text);
+            actions.push(Action::SaveKernel(self.text.clone()));
+        }
+    }
+
     /// Saves what was typed once there was no key for a while.
     fn save(&mut self, ui: &Ui, actions: &mut Vec<Action>) {
         let Some(typed_at) = self.typed_at else { return };
@@ -78,9 +86,7 @@ impl KernelEditor {
             ui.ctx().request_repaint_after(Duration::from_secs_f64(left));
             return;
         }
-        self.typed_at = None;
-        self.fault = own::fault_of(&self.text);
-        actions.push(Action::SaveKernel(self.text.clone()));
+        self.leave(actions);
     }
 
     /// What is wrong with the text; a click goes there.
@@ -159,5 +165,11 @@ mod tests {
         assert!(editor.fault.as_ref().is_some_and(|fault| fault.line > 0), "{:?}", editor.fault);
         let line = editor.fault.as_ref().map_or(0, |fault| fault.line);
         assert!(harness.query_by_label_contains(&format!("line {line}, column")).is_some());
+        harness.get_by_label("The kernel in WGSL").type_text("x");
+        harness.run_steps(1);
+        let (editor, actions) = harness.state_mut();
+        editor.leave(actions);
+        editor.leave(actions);
+        assert_eq!(actions.len(), 2, "a text is saved once more when its tab is left");
     }
 }

@@ -156,6 +156,9 @@ impl Panel {
         if !self.open || self.tab != Tab::Learn {
             self.learn.leave(ui, &mut actions);
         }
+        if !self.open || self.tab != Tab::Kernel {
+            self.kernel.leave(&mut actions);
+        }
         let below = self.covers(ui.ctx()).y;
         if self.open && below > 0.0 {
             egui::Panel::bottom("panel below")

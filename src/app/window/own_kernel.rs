@@ -7,20 +7,27 @@ use super::pictures::{absolute, free_name};
 use super::state::WindowState;
 use gravitile::error::{Error, Result};
 use gravitile::files;
-use gravitile::forces::direct::gpu::{KernelRequest, own};
+use gravitile::forces::direct::gpu::{KernelConfig, KernelRequest, KernelVariant, own};
 use gravitile::live::{Background, Command};
 use gravitile::measure::accesses;
 
 /// The name of the copy.
 const FILE: &str = "kernel.wgsl";
 
+/// The text of a kernel that reads the sources as `docs/lesson.md` says: from a storage buffer, each with its mass.
+fn editable(variant: &KernelVariant) -> Result<String> {
+    let config = KernelConfig { uniform: false, broadcast: false, ..variant.config };
+    KernelVariant { config, potential: false, alone: false, one_mass: false, ..*variant }.wgsl()
+}
+
 impl WindowState {
     /// Runs a copy of the kernel that runs now, from a new file.
     pub(super) fn edit_kernel(&mut self) -> Result<()> {
         let session = self.simulated.session.as_ref();
         let wgsl = session.and_then(|session| session.wgsl.as_ref());
-        let Some((_, text)) = wgsl else { return Ok(()) };
-        if let Some(fault) = own::fault_of(text) {
+        let Some((variant, _)) = wgsl else { return Ok(()) };
+        let text = editable(variant)?;
+        if let Some(fault) = own::fault_of(&text) {
             let problem = format!("this kernel cannot be edited: a copy {}", fault.message);
             return Err(Error::Outside(problem));
         }
@@ -85,6 +92,30 @@ impl WindowState {
                 Ok(())
             }
             _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_of_kernel_can_be_edited() {
+        let tiled = KernelConfig::tiled(64);
+        let untiled = KernelConfig { untiled: true, ..tiled };
+        for config in [
+            tiled,
+            KernelConfig { r: 4, u: 4, vec2: true, ..tiled },
+            KernelConfig { q: 4, ..tiled },
+            KernelConfig { uniform: true, ..untiled },
+            KernelConfig { broadcast: true, ..untiled },
+        ] {
+            let variant = KernelVariant::new(config, 0.0, 1.0, false);
+            let variant = KernelVariant { one_mass: true, ..variant };
+            let text = editable(&variant).unwrap();
+            let shape = own::shape_of("kernel", &text).unwrap();
+            assert_eq!([shape.p, shape.q, shape.r], [config.p, config.q, config.r], "{config}");
         }
     }
 }

@@ -213,7 +213,7 @@ fn every_live_figure_is_measured_and_slow_motion_follows_its_sliders() {
         assert!(words.contains("on this device") && words.contains("interactions/s"), "{words}");
         assert!(!words.contains("not measured"), "{words}");
     }
-    // On the device beside the processor.
+    // On the device and on the processor.
     let curves = browser.evaluate("document.querySelectorAll('#live-tree-time th').length");
     assert_eq!(curves, 5, "N, and the tree and all pairs in both places");
     browser.evaluate("document.getElementById('live-slow-motion').scrollIntoView()");

@@ -17,8 +17,8 @@ pub(super) fn draw(plot: &Map, width: f64) -> String {
     let (mut svg, title) = Svg::new(width, &plot.title);
     let (left, top) = (MARGIN + 32.0 + widest, title + 8.0);
     let is_narrow = width < NARROW;
-    let beside = if is_narrow { MARGIN } else { SCALE_WIDTH };
-    let column = (width - left - beside) / columns;
+    let right_margin = if is_narrow { MARGIN } else { SCALE_WIDTH };
+    let column = (width - left - right_margin) / columns;
     let (right, bottom) = (left + columns * column, top + rows * ROW);
     for (row, (name, cells)) in plot.y.1.iter().zip(&plot.cells).enumerate() {
         let y = bottom - (row as f64 + 1.0) * ROW;
