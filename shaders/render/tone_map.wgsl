@@ -136,3 +136,34 @@ fn fs_encoded(@builtin(position) position: vec4f) -> @location(0) vec4f {
     let noise = select(0.0, pattern(position.xy) / 255.0, tone.dither != 0u);
     return vec4f(srgb_encode(develop(position.xy)) + noise, 1.0);
 }
+
+// A finished picture that was drawn with larger pixels.
+@group(1) @binding(0) var larger: texture_2d<f32>;
+// In x and y, pixels of it per pixel of the target.
+@group(1) @binding(1) var<uniform> per_pixel: vec4f;
+
+// Enlarged by the Catmull-Rom spline, as five bilinear taps: those at the corners have less than 2 % of the weight
+// (Jimenez 2016, "Filmic SMAA").
+@fragment
+fn fs_enlarged(@builtin(position) position: vec4f) -> @location(0) vec4f {
+    let place = position.xy * per_pixel.xy;
+    let middle = floor(place - 0.5) + 0.5;
+    let t = place - middle;
+    let before = t * (t * (1.0 - 0.5 * t) - 0.5);
+    let here = t * t * (1.5 * t - 2.5) + 1.0;
+    let next = t * (t * (2.0 - 1.5 * t) + 0.5);
+    let after = t * t * (0.5 * t - 0.5);
+    let both = here + next;
+    let size = vec2f(textureDimensions(larger));
+    let near = (middle + next / both) / size;
+    let low = (middle - 1.0) / size;
+    let high = (middle + 2.0) / size;
+    let weights = vec4f(both.x * before.y, before.x * both.y, after.x * both.y, both.x * after.y);
+    let centre = both.x * both.y;
+    var sum = centre * textureSampleLevel(larger, smoothly, near, 0.0).rgb;
+    sum += weights.x * textureSampleLevel(larger, smoothly, vec2f(near.x, low.y), 0.0).rgb;
+    sum += weights.y * textureSampleLevel(larger, smoothly, vec2f(low.x, near.y), 0.0).rgb;
+    sum += weights.z * textureSampleLevel(larger, smoothly, vec2f(high.x, near.y), 0.0).rgb;
+    sum += weights.w * textureSampleLevel(larger, smoothly, vec2f(near.x, high.y), 0.0).rgb;
+    return vec4f(max(sum / (centre + dot(weights, vec4f(1.0))), vec3f(0.0)), 1.0);
+}

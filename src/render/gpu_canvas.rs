@@ -15,7 +15,7 @@ use super::look::Look;
 use super::sky_pass::SkyPass;
 use super::sprites::{DevicePoints, SpritePass};
 use super::targets::Targets;
-use super::tone_map::ToneMapPass;
+use super::tone_map::{Enlarged, ToneMapPass};
 use super::trail_pass::TrailPass;
 use super::trails::TrailClock;
 use crate::error::Result;
@@ -40,10 +40,16 @@ pub struct GpuCanvas {
     diagrams: DiagramPass,
     /// Drawn over every picture.
     diagram: Option<Arc<Diagram>>,
+    /// The picture's size; that of `targets` is smaller if pixels are drawn larger.
+    size: PictureSize,
+    /// Side of a drawn pixel, in pixels of the picture.
+    pixel_side: f64,
     targets: Targets,
     glow_groups: GlowGroups,
     exposure_group: wgpu::BindGroup,
     tone_group: wgpu::BindGroup,
+    /// Only while pixels are drawn larger.
+    enlarged: Option<Enlarged>,
     /// The requested method; `None` leaves the choice to [`Adding::choose`].
     requested: Option<Adding>,
     last_secs: Option<f64>,
@@ -102,6 +108,9 @@ impl GpuCanvas {
             sky,
             diagrams,
             diagram: None,
+            size,
+            pixel_side: 1.0,
+            enlarged: None,
             targets,
             requested: None,
             last_secs: None,
@@ -112,21 +121,50 @@ impl GpuCanvas {
 
     /// The picture's size.
     pub fn size(&self) -> PictureSize {
-        self.targets.size
+        self.size
     }
 
     /// Changes the picture size, for a resized window. The exposure is preserved.
     pub fn resize(&mut self, gpu: Handles, size: PictureSize) -> Result<()> {
-        self.retarget(gpu, size, self.targets.light_format, self.targets.adding)
+        let before = std::mem::replace(&mut self.size, size);
+        let resized = self.retarget(gpu, self.targets.light_format, self.targets.adding);
+        if resized.is_err() {
+            self.size = before;
+        }
+        resized
+    }
+
+    /// Draws later pictures with pixels of that side (at least 1, in pixels of the picture) and
+    /// enlarges them, for slow devices. The sky and the diagram keep all pixels. The exposure is
+    /// preserved.
+    ///
+    /// # Errors
+    ///
+    /// The device lacks memory.
+    pub fn enlarge_pixels(&mut self, gpu: Handles, side: f64) -> Result<()> {
+        self.pixel_side = side.max(1.0);
+        self.retarget(gpu, self.targets.light_format, self.targets.adding)
+    }
+
+    /// The number of pixels that are drawn.
+    fn drawn_size(&self) -> PictureSize {
+        let drawn = |side: u32| (f64::from(side) / self.pixel_side).ceil() as u32;
+        self.size.shrunk_to([drawn(self.size.width()), drawn(self.size.height())])
     }
 
     fn retarget(
         &mut self,
         gpu: Handles,
-        size: PictureSize,
         light_format: wgpu::TextureFormat,
         adding: Adding,
     ) -> Result<()> {
+        let size = self.drawn_size();
+        let shown = if size == self.size { None } else { Some(self.size) };
+        if self.enlarged.as_ref().map(|enlarged| (enlarged.drawn, enlarged.shown))
+            != shown.map(|shown| (size, shown))
+        {
+            self.enlarged = shown.map(|shown| self.tone_map.enlarged(gpu, size, shown));
+        }
         let known = (self.targets.size, self.targets.light_format, self.targets.adding);
         if (size, light_format, adding) != known {
             self.targets = Targets::new(gpu, size, light_format, adding)?;
@@ -199,7 +237,7 @@ impl GpuCanvas {
         time_secs: f64,
         ended: &mut dyn FnMut(&mut wgpu::CommandEncoder, &'static str),
     ) -> Result<()> {
-        let size = self.targets.size;
+        let size = self.drawn_size();
         // Another scene may have more bodies.
         let adding = match self.requested {
             Some(requested) => {
@@ -207,7 +245,7 @@ impl GpuCanvas {
             }
             None => Adding::choose(gpu.device, points.count, size),
         };
-        self.retarget(gpu, size, light_format(gpu.device, points.count), adding)?;
+        self.retarget(gpu, light_format(gpu.device, points.count), adding)?;
         let view = camera.view_in(size, &points.scale)?;
         let limits = look.radius_limits_px(size);
         let (targets, groups) = (&self.targets, &self.glow_groups);
@@ -266,11 +304,13 @@ impl GpuCanvas {
         (camera, look): (&Camera, &Look),
         ended: &mut dyn FnMut(&mut wgpu::CommandEncoder, &'static str),
     ) -> Result<()> {
-        let (size, targets) = (self.targets.size, &self.targets);
+        let (size, targets) = (self.size, &self.targets);
         let view = camera.view_in(size, &points.scale)?;
         let [.., tone_map] = PARTS;
         let shown_px = size.width().saturating_sub(self.covered_px);
-        self.tone_map.draw(encoder, target, targets, &self.tone_group, &look.style, shown_px);
+        let enlarged = self.enlarged.as_ref();
+        let groups = (&self.tone_group, enlarged);
+        self.tone_map.draw(encoder, target, targets, groups, &look.style, shown_px);
         self.sky.draw(gpu, encoder, target, (&view, shown_px), look.style.sky as f32);
         ended(encoder, tone_map);
         if let Some(diagram) = &self.diagram {

@@ -117,6 +117,21 @@ impl Painter {
         }
     }
 
+    /// See [`GpuCanvas::enlarge_pixels`]; no effect on the CPU.
+    ///
+    /// # Errors
+    ///
+    /// The device lacks memory.
+    pub fn enlarge_pixels(&mut self, side: f64) -> Result<()> {
+        match &mut self.canvas {
+            Canvas::Gpu(part) => {
+                let gpu = Handles { device: &part.device, queue: &part.queue };
+                part.canvas.enlarge_pixels(gpu, side)
+            }
+            Canvas::Cpu(_) => Ok(()),
+        }
+    }
+
     /// Sets the diagram drawn over later pictures; `None` draws nothing. No effect on the CPU.
     pub fn draw_over(&mut self, diagram: Option<&Arc<Diagram>>) {
         if let Canvas::Gpu(part) = &mut self.canvas {

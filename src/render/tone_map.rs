@@ -1,16 +1,29 @@
-//! The last pass: HDR picture, glow and exposure to the target's format; see [`super::tone`].
+//! The last pass: HDR picture, glow and exposure to the target's format; see [`super::tone`]. A
+//! picture that was drawn with larger pixels is then enlarged to the target.
 
 use super::bloom::STRAIGHT;
 use super::exposure_pass::ExposurePass;
 use super::glow::shrink_factor;
+use super::image::PictureSize;
 use super::light::{HDR_FORMAT, shader};
 use super::style::Style;
-use super::targets::Targets;
+use super::targets::{Targets, texture_view};
 use super::tone::srgb_encode;
 use crate::error::{Error, Result};
 use crate::gpu::{
     Binding, DrawPipeline, Handles, begin_drawing, bind, group_layout, smooth_sampler,
+    uniform_buffer,
 };
+
+/// A finished picture with larger pixels, which is then enlarged.
+pub struct Enlarged {
+    /// Its size.
+    pub drawn: PictureSize,
+    /// The size to which it is enlarged.
+    pub shown: PictureSize,
+    view: wgpu::TextureView,
+    group: wgpu::BindGroup,
+}
 
 /// The pipelines for one target format.
 pub struct ToneMapPass {
@@ -18,6 +31,8 @@ pub struct ToneMapPass {
     sampler: wgpu::Sampler,
     /// Whether the shader encodes sRGB, instead of the device.
     encodes: bool,
+    format: wgpu::TextureFormat,
+    enlarging: (wgpu::BindGroupLayout, wgpu::RenderPipeline),
     /// By dither (no, yes) and then by glow (without, with, with a much enlarged one).
     pipelines: [[wgpu::RenderPipeline; 3]; 2],
 }
@@ -48,8 +63,20 @@ impl ToneMapPass {
                 DrawPipeline { constants: &constants, ..drawn }.make(gpu.device)
             })
         });
+        let pixels = group_layout(gpu.device, "enlarging", both, &[Texture, Uniform]);
+        let layouts = [&layout, &pixels];
+        let entries = ["vs_tile", "fs_enlarged"];
+        let pipeline = DrawPipeline::new(&module, entries, &layouts, format).make(gpu.device);
+        let enlarging = (pixels, pipeline);
         let encodes = !format.is_srgb();
-        Ok(Self { layout, encodes, sampler: smooth_sampler(gpu.device), pipelines })
+        Ok(Self {
+            layout,
+            encodes,
+            format,
+            enlarging,
+            sampler: smooth_sampler(gpu.device),
+            pipelines,
+        })
     }
 
     /// The bind group for these textures.
@@ -71,6 +98,24 @@ impl ToneMapPass {
         bind(gpu.device, "tone map", &self.layout, &resources)
     }
 
+    /// A picture of `drawn` pixels that is to be enlarged to `shown`.
+    pub fn enlarged(&self, gpu: Handles, drawn: PictureSize, shown: PictureSize) -> Enlarged {
+        use wgpu::TextureUsages as Usage;
+        let usage = Usage::RENDER_ATTACHMENT | Usage::TEXTURE_BINDING;
+        let view = texture_view(gpu, "larger pixels", drawn, self.format, usage);
+        let per_pixel = [
+            drawn.width() as f32 / shown.width() as f32,
+            drawn.height() as f32 / shown.height() as f32,
+            0.0,
+            0.0,
+        ];
+        let uniform = uniform_buffer(gpu.device, "enlarging", size_of_val(&per_pixel));
+        gpu.queue.write_buffer(&uniform, 0, bytemuck::cast_slice(&per_pixel));
+        let resources = [wgpu::BindingResource::TextureView(&view), uniform.as_entire_binding()];
+        let group = bind(gpu.device, "enlarging", &self.enlarging.0, &resources);
+        Enlarged { drawn, shown, view, group }
+    }
+
     /// Fills `target`, which has the picture's size. `style` decides about glow and dither;
     /// everything else comes from the exposure's buffers. Columns from `shown_px` on stay empty
     /// sky.
@@ -79,7 +124,7 @@ impl ToneMapPass {
         encoder: &mut wgpu::CommandEncoder,
         target: &wgpu::TextureView,
         targets: &Targets,
-        group: &wgpu::BindGroup,
+        (group, enlarged): (&wgpu::BindGroup, Option<&Enlarged>),
         style: &Style,
         shown_px: u32,
     ) {
@@ -89,16 +134,30 @@ impl ToneMapPass {
             false => f64::from(c),
         });
         let load = wgpu::LoadOp::Clear(wgpu::Color { r: sky[0], g: sky[1], b: sky[2], a: 1.0 });
-        let mut pass = begin_drawing(encoder, "tone map", target, load);
-        if shown_px == 0 {
-            return;
-        }
-        pass.set_scissor_rect(0, 0, shown_px, targets.size.height());
-        let by_glow = &self.pipelines[usize::from(style.dither)];
         let has_glow = style.bloom > 0.0 || style.local_exposure > 0.0;
         let is_large = has_glow && shrink_factor(targets.size) > STRAIGHT;
-        pass.set_pipeline(&by_glow[usize::from(has_glow) + usize::from(is_large)]);
-        pass.set_bind_group(0, group, &[]);
-        pass.draw(0..6 * targets.tiles[0] * targets.tiles[1], 0..1);
+        let by_glow = &self.pipelines[usize::from(style.dither)];
+        let pipeline = &by_glow[usize::from(has_glow) + usize::from(is_large)];
+        let mut draw = |target, columns: u32, lines, pipeline, more: Option<&wgpu::BindGroup>| {
+            let mut pass = begin_drawing(encoder, "tone map", target, load);
+            if columns == 0 {
+                return;
+            }
+            pass.set_scissor_rect(0, 0, columns, lines);
+            pass.set_pipeline(pipeline);
+            pass.set_bind_group(0, group, &[]);
+            if let Some(more) = more {
+                pass.set_bind_group(1, more, &[]);
+            }
+            pass.draw(0..6 * targets.tiles[0] * targets.tiles[1], 0..1);
+        };
+        let Some(Enlarged { drawn, shown, view, group }) = enlarged else {
+            return draw(target, shown_px, targets.size.height(), pipeline, None);
+        };
+        // The filter reads two pixels beyond the last column.
+        let columns = shown_px as f32 * drawn.width() as f32 / shown.width() as f32;
+        let columns = (columns.ceil() as u32 + 2).min(drawn.width());
+        draw(view, columns, drawn.height(), pipeline, None);
+        draw(target, shown_px, shown.height(), &self.enlarging.1, Some(group));
     }
 }

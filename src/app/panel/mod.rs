@@ -159,8 +159,11 @@ impl Panel {
         if !self.open || self.tab != Tab::Kernel {
             self.kernel.leave(&mut actions);
         }
-        let below = self.covers(ui.ctx()).y;
-        if self.open && below > 0.0 {
+        let covered = self.covers(ui.ctx());
+        let below = covered.y;
+        if self.welcome.show(ui, covered, &mut actions) {
+            // It is in the panel's place.
+        } else if self.open && below > 0.0 {
             egui::Panel::bottom("panel below")
                 .exact_size(below)
                 .frame(theme::frame().fill(theme::SHEET))
@@ -182,7 +185,6 @@ impl Panel {
         if growth::is_due(ui.ctx(), "status") {
             status::show(ui, facts, free, self.is_hidden, &mut actions);
         }
-        self.welcome.show(ui.ctx(), free, &mut actions);
         if ui.input(|input| !input.raw.hovered_files.is_empty()) {
             drop_hint(ui.ctx(), free);
         }
@@ -195,16 +197,20 @@ impl Panel {
         actions
     }
 
-    /// The points that it covers: a width at the right, or a height below in narrow windows, as on
-    /// a phone.
+    /// The points that it or the welcome sheet covers: a width at the right, or a height below in
+    /// narrow windows, as on a phone.
     pub fn covers(&self, context: &egui::Context) -> egui::Vec2 {
         let room = context.content_rect();
-        if !self.open {
+        let (width, least_high) = match self.welcome.open {
+            true => (Welcome::width(room.width()), Welcome::LEAST_HIGH.min(room.height())),
+            false => (self.width, 0.0),
+        };
+        if !self.open && !self.welcome.open {
             egui::Vec2::ZERO
-        } else if room.width() - self.width >= LEAST_ROOM {
-            egui::vec2(self.width, 0.0)
+        } else if room.width() - width >= LEAST_ROOM {
+            egui::vec2(width, 0.0)
         } else {
-            egui::vec2(0.0, (PART_BELOW * room.height()).round())
+            egui::vec2(0.0, (PART_BELOW * room.height()).round().max(least_high))
         }
     }
 

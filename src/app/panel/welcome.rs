@@ -1,7 +1,7 @@
-//! The welcome sheet: all scenes as pictures, and what the mouse does. The run is on hold
-//! meanwhile.
+//! The welcome sheet: all scenes as pictures, and what the mouse does. It is beside the first scene
+//! or below it, in the panel's place, so that the scene is seen meanwhile.
 
-use egui::{Align, Align2, Area, Button, Context, Image, Layout, RichText, Ui, vec2};
+use egui::{Align, Button, Image, Layout, Panel, RichText, Ui, Vec2, vec2};
 
 use super::pictures::{Picture, picture};
 use super::theme::{self, BRIGHT, DIM};
@@ -79,10 +79,13 @@ const HINT: &str = "drag to turn · scroll to zoom · space to pause · ? for al
 const WIDE: f32 = 200.0;
 const NARROW: f32 = 116.0;
 const GAP: f32 = 10.0;
-/// Distance from the edges of the picture.
-const MARGIN: f32 = 12.0;
+/// What the scroll bar takes of the width.
+const ASIDE: f32 = 14.0;
 /// Cards narrower than this have their description in a hint only.
 const SENTENCES_FROM: f32 = 150.0;
+/// The part of a window's width that it has, and its least and largest width in points.
+const PART: f32 = 0.34;
+const WIDTH: [f32; 2] = [340.0, 680.0];
 
 /// The sheet of pictures.
 #[derive(Default)]
@@ -93,72 +96,70 @@ pub struct Welcome {
 }
 
 impl Welcome {
-    /// Shows it over the free part of the picture.
-    pub(super) fn show(&mut self, context: &Context, free: egui::Rect, actions: &mut Vec<Action>) {
-        if !std::mem::replace(&mut self.was_open, self.open) && !self.open {
-            return;
-        }
+    /// The height, in points, from which a row of cards is seen below a scene.
+    pub(super) const LEAST_HIGH: f32 = 230.0;
+
+    /// Its width in points beside a scene, in a window of that width.
+    pub(super) fn width(window: f32) -> f32 {
+        (PART * window).round().clamp(WIDTH[0], WIDTH[1])
+    }
+
+    /// Shows it in the area that it covers, at the right or below; returns whether it is open.
+    pub(super) fn show(&mut self, ui: &mut Ui, covered: Vec2, actions: &mut Vec<Action>) -> bool {
         if !self.open {
-            // The sheet is rarely shown more than once, so the textures are freed.
-            CARDS.iter().for_each(|card| card.picture.forget(context));
-            return;
+            if std::mem::take(&mut self.was_open) {
+                // The sheet is rarely shown more than once, so the textures are freed.
+                CARDS.iter().for_each(|card| card.picture.forget(ui.ctx()));
+            }
+            return false;
         }
-        let room = free.shrink(MARGIN);
-        let inside = room.width() - 36.0;
-        // As many columns as leave room for descriptions; with four, one card would stand alone.
-        let columns = ((inside + GAP) / (SENTENCES_FROM + 22.0 + GAP)) as usize;
-        let columns = if columns == 4 { 3 } else { columns.clamp(2, 6) };
-        let width = (inside + GAP) / columns as f32 - GAP;
-        let width = width.clamp(NARROW, WIDE).floor();
-        let mut chosen = None;
-        let mut close = false;
-        Area::new(egui::Id::unique("welcome"))
-            .order(egui::Order::Foreground)
-            .pivot(Align2::CENTER_CENTER)
-            .fixed_pos(free.center())
-            .constrain_to(free)
-            .show(context, |ui| {
-                theme::sheet().show(ui, |ui| {
-                    ui.set_width(columns as f32 * (width + GAP) - GAP);
-                    ui.horizontal(|ui| {
-                        // The close button first: it keeps its place however long the question is.
-                        ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
-                            let about = "Keep the scene behind this (Esc)";
-                            let button = Button::new(RichText::new("×").size(18.0));
-                            let button = ui.add(button.min_size(vec2(28.0, 28.0)));
-                            close = button.on_hover_text(about).clicked();
-                            let text = RichText::new("What would you like to see?").size(17.0);
-                            ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
-                                ui.add(egui::Label::new(text.color(BRIGHT)).truncate());
-                            });
-                        });
-                    });
-                    ui.label(RichText::new(HINT).color(DIM));
-                    ui.add_space(4.0);
-                    let high = (room.height() - 100.0).max(60.0);
-                    let scroll =
-                        egui::ScrollArea::vertical().max_height(high).min_scrolled_height(high);
-                    scroll.show(ui, |ui| {
-                        let spacing = vec2(GAP, GAP);
-                        let grid = egui::Grid::new("scenes").num_columns(columns).spacing(spacing);
-                        grid.show(ui, |ui| {
-                            for (k, card) in CARDS.iter().enumerate() {
-                                if show(ui, card, width) {
-                                    chosen = Some(card.picture.scene);
-                                }
-                                if (k + 1) % columns == 0 {
-                                    ui.end_row();
-                                }
-                            }
-                        });
-                    });
-                });
-            });
-        if close {
-            self.open = false;
-        }
+        self.was_open = true;
+        let panel = match covered.y > 0.0 {
+            true => Panel::bottom("welcome below").exact_size(covered.y),
+            false => Panel::right("welcome").exact_size(covered.x).resizable(false),
+        };
+        let shown = panel.frame(theme::frame().fill(theme::SHEET));
+        let chosen = shown.show(ui, |ui| self.cards(ui)).inner;
         // The window closes the sheet when it loads the chosen scene.
         actions.extend(chosen.map(|scene| Action::Load(Input::named(scene))));
+        true
+    }
+
+    /// Title, hint and cards; returns the scene that was clicked on.
+    fn cards(&mut self, ui: &mut Ui) -> Option<&'static str> {
+        ui.horizontal(|ui| {
+            // The close button first: it keeps its place however long the question is.
+            ui.with_layout(Layout::right_to_left(Align::Center), |ui| {
+                let about = "Keep the scene that is shown (Esc)";
+                let button = Button::new(RichText::new("×").size(18.0));
+                let button = ui.add(button.min_size(vec2(28.0, 28.0)));
+                self.open &= !button.on_hover_text(about).clicked();
+                let text = RichText::new("What would you like to see?").size(17.0);
+                ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
+                    ui.add(egui::Label::new(text.color(BRIGHT)).truncate());
+                });
+            });
+        });
+        ui.label(RichText::new(HINT).color(DIM));
+        ui.add_space(4.0);
+        let inside = ui.available_width() - ASIDE + GAP;
+        let columns = ((inside / (SENTENCES_FROM + GAP)) as usize).clamp(2, 6);
+        let width = (inside / columns as f32 - GAP).clamp(NARROW, WIDE).floor();
+        let mut chosen = None;
+        egui::ScrollArea::vertical().auto_shrink([false, false]).show(ui, |ui| {
+            let grid = egui::Grid::new("scenes").num_columns(columns).spacing(vec2(GAP, GAP));
+            grid.show(ui, |ui| {
+                for (k, card) in CARDS.iter().enumerate() {
+                    if show(ui, card, width) {
+                        chosen = Some(card.picture.scene);
+                    }
+                    if (k + 1) % columns == 0 {
+                        ui.end_row();
+                    }
+                }
+            });
+        });
+        chosen
     }
 }
 

@@ -86,7 +86,11 @@ impl WindowState {
             Action::Stops(stops) => self.viewer.brighten(stops),
             Action::Halo => self.viewer.choice.style.show_halo ^= true,
 
-            Action::FoldPanel => self.panel.open = !self.panel.open && !self.panel.is_hidden,
+            // The panel takes the place of the sheet.
+            Action::FoldPanel => {
+                let has_sheet = std::mem::take(&mut self.panel.welcome.open);
+                self.panel.open = (has_sheet || !self.panel.open) && !self.panel.is_hidden;
+            }
             Action::Help => self.panel.help = !self.panel.help,
             Action::Welcome => self.panel.welcome.open = true,
             Action::Fullscreen => self.output.toggle_fullscreen(),

@@ -90,7 +90,7 @@ impl WindowState {
             input.context.set_zoom_factor(preferences.text_size);
             prepare_egui(&mut input, &mut output).await;
             let mut state = Self {
-                viewer: Viewer::new(&request, &preferences)?,
+                viewer: Viewer::new(&request, &preferences, output.screen.gpu.adapter.class)?,
                 input,
                 panel,
                 start: Start::from(&request),
@@ -101,7 +101,6 @@ impl WindowState {
                 still: Stillness::default(),
                 refresh: Refresh::default(),
                 warned: Warned::default(),
-                paused_by_welcome: false,
                 undo: Undo::default(),
                 measuring: None,
                 edited_kernel: None,
@@ -178,7 +177,6 @@ impl WindowState {
         let drawn = healthy.and_then(|()| {
             self.poll_events(secs);
             self.open_files();
-            self.wait_for_welcome();
             let output = if hidden { None } else { self.show_panel_if_due(now) };
             repaint = self.refresh.delay(now, hidden);
             self.move_camera(self.camera_secs(secs));
@@ -275,7 +273,8 @@ impl WindowState {
         let Self { viewer, simulated, output, input, begun, .. } = self;
         let filmed = output.recording.as_ref().zip(simulated.session.as_ref());
         let on_top = filmed.map(|(film, session)| viewer.on_top(session, film.pause()));
-        let Viewer { choice, look, reduced_look, drawings, steering, diagram, .. } = viewer;
+        let Viewer { choice, look, reduced_look, quality, drawings, steering, diagram, .. } =
+            viewer;
         let Output { screen, recording, times, .. } = output;
         let session = &mut simulated.session;
         if let Some(session) = session {
@@ -321,6 +320,9 @@ impl WindowState {
                 let drawing = drawings.next(now, may, frame);
                 let look = reduced_look.as_ref().filter(|_| drawing == Drawing::Reduced);
                 let scene = (&camera, look.unwrap_or(whole));
+                let is_reduced = drawing == Drawing::Reduced;
+                canvas
+                    .enlarge_pixels(handles, if is_reduced { quality.pixel_side() } else { 1.0 })?;
                 // Glow brightens a picture up to fourfold, so one drawn with it has its own
                 // exposure.
                 if drawing == Drawing::Full && whole.style.exposure.adapt_secs().is_some() {

@@ -14,7 +14,7 @@ use super::steer::{PointerRequest, tracking};
 use super::viewer::Viewer;
 use crate::panel::overlay::Marks;
 use crate::panel::{self, Action, Facts, Tab};
-use gravitile::live::{Command, InspectRequest, Tracking};
+use gravitile::live::{InspectRequest, Tracking};
 use gravitile::render::Follow;
 use gravitile::settings::InputRequest;
 
@@ -228,18 +228,6 @@ impl WindowState {
             self.act(action);
         }
         output
-    }
-
-    /// Pauses the run while the welcome sheet hides it.
-    pub(super) fn wait_for_welcome(&mut self) {
-        let Some(session) = &self.simulated.session else { return };
-        let (is_open, is_paused) = (self.panel.welcome.open, session.live.keeper().paused);
-        if is_open && !is_paused && !self.paused_by_welcome {
-            self.paused_by_welcome = true;
-            self.act(Action::Live(Command::Pause(true)));
-        } else if !is_open && std::mem::take(&mut self.paused_by_welcome) && is_paused {
-            self.act(Action::Live(Command::Pause(false)));
-        }
     }
 
     /// Requests what the panel shows of the forces, and draws the results so far.

@@ -3,14 +3,15 @@
 //! picture of a window in which nothing moves (`stillness`).
 //!
 //! Effects are dropped one after the other, in the order of [`ORDER`], while pictures take longer
-//! than the limit of the next effect: low for extras ([`EXTRA_SECS`]), higher for glow and sky,
-//! which determine the look ([`LOOK_SECS`]). Drawing all of many bodies counts as several effects:
-//! as these are dropped, a smaller and smaller fraction of the bodies is drawn, scaled to the light
-//! of all ([`BODIES_SECS`]). The last effect dropped comes back once pictures with it are expected
+//! than the limit of the next effect: low for pixels and extras ([`EXTRA_SECS`]), higher for glow
+//! and sky, which determine the look ([`LOOK_SECS`]). Drawing all pixels counts as several effects:
+//! as these are dropped, larger and larger pixels are drawn, which are then enlarged; the panel
+//! keeps all pixels. Drawing all of many bodies does as well: a smaller and smaller fraction of the
+//! bodies is drawn, scaled to the light of all ([`BODIES_SECS`]). The last effect dropped comes back once pictures with it are expected
 //! to take clearly less than its limit. If it must then be dropped again, the wait before its next
 //! return doubles, so that nothing flickers.
 
-use gravitile::gpu::FrameTimes;
+use gravitile::gpu::{DeviceClass, FrameTimes};
 use gravitile::render::{MOST_STOPS, PARTS, Style};
 
 /// Longest device time of a picture with extras, without steps and panel.
@@ -19,7 +20,7 @@ const EXTRA_SECS: f64 = 0.020;
 const BODIES_SECS: f64 = 0.025;
 /// The same for glow and sky, which determine the look. With steps and panel added the window still
 /// responds.
-const LOOK_SECS: f64 = 0.030;
+const LOOK_SECS: f64 = 0.045;
 /// An effect comes back if a picture with it is expected to take at most this fraction of its
 /// limit.
 const EASY: f64 = 0.75;
@@ -43,6 +44,8 @@ struct Effect {
     limit_secs: f64,
     /// Without it, one of `every` bodies is drawn.
     every: u32,
+    /// Without it, pixels of this side are drawn, in pixels of the window.
+    pixel_side: f64,
     /// Whether it is requested and has an effect.
     applies: fn(&Workload) -> bool,
     leave_out: fn(&mut Style),
@@ -53,13 +56,18 @@ const fn extra(
     applies: fn(&Workload) -> bool,
     leave_out: fn(&mut Style),
 ) -> Effect {
-    Effect { name, limit_secs: EXTRA_SECS, every: 1, applies, leave_out }
+    Effect { name, limit_secs: EXTRA_SECS, every: 1, pixel_side: 1.0, applies, leave_out }
+}
+
+/// Draws pixels of that side.
+const fn pixels(name: &'static str, pixel_side: f64, applies: fn(&Workload) -> bool) -> Effect {
+    Effect { name, limit_secs: EXTRA_SECS, every: 1, pixel_side, applies, leave_out: |_| () }
 }
 
 /// Draws one of `every` bodies. A prime number, so that components that alternate in a file stay
 /// mixed.
 const fn bodies(name: &'static str, every: u32, applies: fn(&Workload) -> bool) -> Effect {
-    Effect { name, limit_secs: BODIES_SECS, every, applies, leave_out: |_| () }
+    Effect { name, limit_secs: BODIES_SECS, every, pixel_side: 1.0, applies, leave_out: |_| () }
 }
 
 const fn look(
@@ -67,12 +75,16 @@ const fn look(
     applies: fn(&Workload) -> bool,
     leave_out: fn(&mut Style),
 ) -> Effect {
-    Effect { name, limit_secs: LOOK_SECS, every: 1, applies, leave_out }
+    Effect { name, limit_secs: LOOK_SECS, every: 1, pixel_side: 1.0, applies, leave_out }
 }
 
 /// Effects in the order in which they are dropped: first those that cost a software adapter most
-/// and matter least for the bodies. At least about 5,000 bodies are drawn, and 20,000 of a million.
-const ORDER: [Effect; 11] = [
+/// and matter least for the bodies. At least 240 lines and about 5,000 bodies are drawn, and 20,000
+/// of a million.
+const ORDER: [Effect; 14] = [
+    pixels("5 of 9 pixels", 1.5, |workload| workload.lines() >= 360),
+    pixels("3 of 4 pixels", 2.0, |workload| workload.lines() >= 480),
+    pixels("8 of 9 pixels", 3.0, |workload| workload.lines() >= 720),
     extra("streaks", |workload| workload.style.streak_time > 0.0, |style| style.streak_time = 0.0),
     extra("trails", |workload| workload.style.trail_secs > 0.0, |style| style.trail_secs = 0.0),
     extra(
@@ -102,6 +114,11 @@ const ORDER: [Effect; 11] = [
     look("far sky", |workload| workload.style.sky > 0.0, |style| style.sky = 0.0),
 ];
 
+/// Effects that a software adapter starts without: pixels of twice the side.
+const LEFT_BY_SOFTWARE: usize = 2;
+/// Larger pixels must save at least this fraction of the time of a picture.
+const LEAST_SAVED: f64 = 0.1;
+
 /// Everything that the time of a picture depends on, except the camera.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Workload {
@@ -116,8 +133,8 @@ pub struct Workload {
 }
 
 impl Workload {
-    fn has(&self, index: usize) -> bool {
-        (ORDER[index].applies)(self)
+    fn lines(&self) -> u32 {
+        self.size[0].min(self.size[1])
     }
 }
 
@@ -139,9 +156,30 @@ pub struct AdaptiveQuality {
     waits: [f64; ORDER.len()],
     /// The effect that came back last.
     returned: Option<usize>,
+    /// The first effect whose larger pixels saved nothing, as the time goes elsewhere.
+    vain: Option<usize>,
 }
 
 impl AdaptiveQuality {
+    /// For a device of that class, before anything has been measured.
+    pub fn new(class: DeviceClass) -> Self {
+        let left = if class == DeviceClass::Software { LEFT_BY_SOFTWARE } else { 0 };
+        Self { left, ..Self::default() }
+    }
+
+    /// Whether leaving out that effect of [`ORDER`] makes a difference.
+    fn has(&self, workload: &Workload, index: usize) -> bool {
+        let effect = &ORDER[index];
+        let is_vain = effect.pixel_side > 1.0 && self.vain.is_some_and(|vain| index >= vain);
+        !is_vain && (effect.applies)(workload)
+    }
+
+    /// The effects that are left out and make a difference; before anything is known, all of them.
+    fn left_out(&self) -> impl DoubleEndedIterator<Item = usize> {
+        let applies = |&k: &usize| self.workload.as_ref().is_none_or(|load| self.has(load, k));
+        (0..self.left).filter(applies)
+    }
+
     /// Takes in the times of a frame, at the time `now` in seconds; `newest` is the last frame
     /// recorded. Returns whether the effects that are left out have changed.
     pub fn learn(
@@ -156,7 +194,7 @@ impl AdaptiveQuality {
             // known to be cheap.
             self.workload = Some(workload.clone());
             (self.costs, self.waits) = ([0.0; ORDER.len()], [WAIT_SECS[0]; ORDER.len()]);
-            (self.before, self.returned) = (None, None);
+            (self.before, self.returned, self.vain) = (None, None, None);
             self.begin(newest, now);
         }
         if self.first > newest + SETTLING {
@@ -192,11 +230,15 @@ impl AdaptiveQuality {
 
     /// Drops an effect or brings one back, for pictures that take `secs`; returns whether it did.
     fn decide(&mut self, workload: &Workload, secs: f64, now: f64) -> bool {
-        let last = (0..self.left).rev().find(|&k| workload.has(k));
+        let last = self.left_out().next_back();
         if let (Some(before), Some(last)) = (self.before.take(), last) {
             self.costs[last] = (before - secs).max(0.0);
+            if ORDER[last].pixel_side > 1.0 && self.costs[last] < LEAST_SAVED * before {
+                self.vain = Some(last);
+                return true;
+            }
         }
-        let next = (self.left..ORDER.len()).find(|&k| workload.has(k));
+        let next = (self.left..ORDER.len()).find(|&k| self.has(workload, k));
         if let Some(next) = next.filter(|&next| secs > ORDER[next].limit_secs) {
             if self.returned == Some(next) {
                 self.waits[next] = (2.0 * self.waits[next]).min(WAIT_SECS[1]);
@@ -216,7 +258,7 @@ impl AdaptiveQuality {
         false
     }
 
-    /// Resets to all effects, on the user's choice or for another device.
+    /// Resets to all effects, on the user's choice.
     pub fn forget(&mut self) {
         *self = Self::default();
     }
@@ -230,20 +272,24 @@ impl AdaptiveQuality {
 
     /// One of this number of bodies is drawn: 1 draws all.
     pub fn every(&self) -> u32 {
-        let Some(workload) = &self.workload else { return 1 };
-        let left = (0..self.left).filter(|&k| workload.has(k)).map(|k| ORDER[k].every);
-        left.max().unwrap_or(1)
+        self.left_out().map(|k| ORDER[k].every).max().unwrap_or(1)
+    }
+
+    /// The side of the drawn pixels, in pixels of the window.
+    pub fn pixel_side(&self) -> f64 {
+        self.left_out().map(|k| ORDER[k].pixel_side).fold(1.0, f64::max)
     }
 
     /// Describes what is left out; `None` if nothing is.
     pub fn describe(&self) -> Option<String> {
-        let workload = self.workload.as_ref()?;
-        let left: Vec<&Effect> =
-            (0..self.left).filter(|&k| workload.has(k)).map(|k| &ORDER[k]).collect();
+        let left: Vec<&Effect> = self.left_out().map(|k| &ORDER[k]).collect();
         let limit = 1e3 * left.last()?.limit_secs;
-        // Only the smallest fraction of the bodies is listed.
-        let every = left.iter().map(|effect| effect.every).max().unwrap_or(1);
-        let listed = left.iter().filter(|effect| effect.every == 1 || effect.every == every);
+        // Only the smallest fraction of the pixels and of the bodies is listed.
+        let (every, side) = (self.every(), self.pixel_side());
+        let is_listed = |effect: &&&Effect| {
+            [1, every].contains(&effect.every) && [1.0, side].contains(&effect.pixel_side)
+        };
+        let listed = left.iter().filter(is_listed);
         let names: Vec<&str> = listed.map(|effect| effect.name).collect();
         Some(format!("left out in motion (over {limit:.0} ms here): {}", names.join(", ")))
     }

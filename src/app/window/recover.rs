@@ -2,6 +2,7 @@
 //! read back.
 
 use super::loading::Loading;
+use super::quality::AdaptiveQuality;
 use super::session::Session;
 use super::state::WindowState;
 use super::undo::Undo;
@@ -27,7 +28,8 @@ impl WindowState {
         self.undo = Undo::default();
         self.input.renew(&self.output.screen);
         (self.viewer.look, self.viewer.look_of) = (None, None);
-        self.viewer.quality.forget();
+        let class = self.output.screen.gpu.adapter.class;
+        self.viewer.quality = AdaptiveQuality::new(class);
         let settings = session.live.settings().clone();
         let (loading, time) = self.load_latest_state(&session, settings)?;
         self.simulated.loading = Some(loading);

@@ -101,7 +101,7 @@ pub fn suited(input: InputRequest, class: DeviceClass) -> InputRequest {
         DeviceClass::Integrated | DeviceClass::Virtual | DeviceClass::Unknown => n.min(16_000),
         // A software adapter also draws the picture, and in a page it computes the forces as well.
         DeviceClass::Software if cfg!(target_arch = "wasm32") => n.min(3_000),
-        DeviceClass::Software => n.min(6_000),
+        DeviceClass::Software => n.min(12_000),
     };
     InputRequest { n: (wanted != n).then_some(wanted), ..input }
 }
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn default_number_of_bodies_suits_the_device() {
         let of = |name: &str, class| suited(InputRequest::named(name), class).n;
-        assert_eq!(of("galaxy-collision", DeviceClass::Software), Some(6_000));
+        assert_eq!(of("galaxy-collision", DeviceClass::Software), Some(12_000));
         assert_eq!(of("galaxy-collision", DeviceClass::Integrated), Some(16_000));
         assert_eq!(of("galaxy-collision", DeviceClass::Discrete), Some(48_000));
         assert_eq!(of("figure-eight", DeviceClass::Software), None, "three bodies are three");
@@ -123,7 +123,7 @@ mod tests {
         for name in Scene::names() {
             let input = suited(InputRequest::named(name), DeviceClass::Software);
             let scene = input.scene().unwrap().unwrap();
-            assert!(scene.n().is_none_or(|n| n <= 6_000), "{name}");
+            assert!(scene.n().is_none_or(|n| n <= 12_000), "{name}");
         }
     }
 }

@@ -29,8 +29,6 @@ pub struct WindowState {
     pub(super) still: Stillness,
     pub(super) refresh: Refresh,
     pub(super) warned: Warned,
-    /// Whether the welcome sheet has paused the run, which resumes when the sheet is closed.
-    pub(super) paused_by_welcome: bool,
     pub(super) undo: Undo,
     pub(super) measuring: Option<Measuring>,
     /// The text of an edited kernel whose threads are being followed.
@@ -69,7 +67,7 @@ impl WindowState {
         PictureSize::new((wide as u32).max(16), (high as u32).max(16)).unwrap_or(size)
     }
 
-    /// Pixels that the panel covers at the right, or below in a narrow window.
+    /// Pixels that the panel or the welcome sheet covers at the right, or below in a narrow window.
     pub(super) fn covered_px(&self) -> [f64; 2] {
         let context = &self.input.context;
         let covered = self.panel.covers(context) * context.pixels_per_point();
@@ -80,7 +78,7 @@ impl WindowState {
     pub(super) fn rests(&self) -> bool {
         let session = self.simulated.session.as_ref();
         let camera = self.viewer.steering.camera();
-        self.viewer.reduced_look.is_some()
+        self.viewer.lacks()
             && self.measuring.is_none()
             && session.is_some_and(|session| !session.live.is_moving())
             && self.still.holds(&self.viewer.choice.style, camera)

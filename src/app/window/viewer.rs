@@ -19,6 +19,7 @@ use crate::panel::ViewChoice;
 use gravitile::bodies::Component;
 use gravitile::bodies::{Bodies, Role};
 use gravitile::error::Result;
+use gravitile::gpu::DeviceClass;
 #[cfg(not(target_arch = "wasm32"))]
 use gravitile::render::captions::Captions;
 use gravitile::render::directing::path_camera;
@@ -67,8 +68,12 @@ pub struct Viewer {
 }
 
 impl Viewer {
-    /// The requested view; a request without looks uses the stored ones.
-    pub fn new(request: &ViewRequest, preferences: &Preferences) -> Result<Self> {
+    /// The requested view on a device of that class; a request without looks uses the stored ones.
+    pub fn new(
+        request: &ViewRequest,
+        preferences: &Preferences,
+        class: DeviceClass,
+    ) -> Result<Self> {
         let mut choice = ViewChoice { style: request.look.style()?, ..ViewChoice::default() };
         if choice.style == Style::default() {
             preferences.apply_to(&mut choice);
@@ -81,7 +86,7 @@ impl Viewer {
             look: None,
             look_of: None,
             reduced_look: None,
-            quality: AdaptiveQuality::default(),
+            quality: AdaptiveQuality::new(class),
             drawings: Drawings::default(),
             diagram: Overlay::default(),
             paths: Paths::default(),
@@ -152,14 +157,19 @@ impl Viewer {
         }
     }
 
+    /// Whether pictures in motion lack effects or pixels.
+    pub fn lacks(&self) -> bool {
+        self.reduced_look.is_some() || self.quality.pixel_side() > 1.0
+    }
+
     /// Whether the last picture lacks effects that one at rest would have.
     pub fn needs_full(&self) -> bool {
-        self.reduced_look.is_some() && self.drawings.last() == Some(Drawing::Reduced)
+        self.lacks() && self.drawings.last() == Some(Drawing::Reduced)
     }
 
     /// Whether the last picture lacks effects and showed another view than the one before.
     pub fn lacks_and_moved(&self) -> bool {
-        self.reduced_look.is_some() && self.drawings.has_moved()
+        self.lacks() && self.drawings.has_moved()
     }
 
     /// Sets the target of the colour scales, which suits the bodies at `state`.
@@ -356,7 +366,8 @@ mod tests {
     use super::*;
 
     fn viewer() -> Viewer {
-        let mut viewer = Viewer::new(&ViewRequest::default(), &Preferences::default()).unwrap();
+        let (request, preferences) = (ViewRequest::default(), Preferences::default());
+        let mut viewer = Viewer::new(&request, &preferences, DeviceClass::Discrete).unwrap();
         viewer.choice.style = Style::default();
         viewer
     }

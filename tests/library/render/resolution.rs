@@ -1,6 +1,8 @@
 //! Independence of the resolution: a picture of 2160 lines, box-filtered to 720, agrees with one of
 //! 720; likewise 1080 and 360 lines for methods that are too slow in software at 2160.
 
+use std::iter::once;
+
 use glam::DVec3;
 use gravitile::bodies::Bodies;
 use gravitile::render::{Adding, Camera, Image, Look, Painter, PictureSize, Points, Style};
@@ -95,4 +97,42 @@ fn picture_is_independent_of_the_resolution() {
     let other = Style { sprite_size: 0.5, stops: 0.5, ..style };
     let [_, large] = pictures(&bodies, &other, 360, Painter::cpu);
     assert!(compare(&small, &large).is_err());
+}
+
+/// Mean and rms of the differences, over blocks of 3 x 3 pixels, of a picture from a reference,
+/// relative to the reference's mean.
+fn difference(picture: &Image, reference: &Image) -> [f64; 2] {
+    let [a, b] = [picture, reference].map(|image| box_filtered(image, 3));
+    let mean = b.iter().map(|p| luminance(*p)).sum::<f64>() / b.len() as f64;
+    let differences = || a.iter().zip(&b).map(|(a, b)| (luminance(*a) - luminance(*b)) / mean);
+    let squares = differences().map(|d| d * d).sum::<f64>();
+    [differences().sum::<f64>() / b.len() as f64, (squares / b.len() as f64).sqrt()]
+}
+
+#[test]
+fn larger_pixels_show_the_same_picture_with_fewer_details() {
+    let style = Style { dither: false, sky: 0.0, ..Style::default() };
+    let bodies = two_galaxies(20_000);
+    for size in [PictureSize::new(723, 480).unwrap(), PictureSize::new(480, 723).unwrap()] {
+        let camera = Camera::default().framing(&bodies, &style, 0.95, size);
+        let look = Look::new(&style, &bodies, None).unwrap();
+        for device in once(&devices().0).chain(&devices().1) {
+            let mut painter = painter_on(device, size);
+            let mut paint = |side: f64| {
+                painter.enlarge_pixels(side).unwrap();
+                painter.reset_exposure();
+                let image = painter.paint(&bodies, &camera, &look, 0.0).unwrap();
+                assert_eq!(image.size(), size);
+                image
+            };
+            let whole = paint(1.0);
+            for (side, most) in [(1.5, 0.04), (2.0, 0.06), (3.0, 0.09)] {
+                let [mean, rms] = difference(&paint(side), &whole);
+                println!("{size}, pixels of {side}: mean {mean:+.4}, rms {rms:.4}");
+                assert!(mean.abs() < 0.03 && rms < most, "{side}: {mean} {rms}");
+                assert!(rms > 0.005, "larger pixels are drawn");
+            }
+            assert!(paint(1.0) == whole, "all pixels again");
+        }
+    }
 }

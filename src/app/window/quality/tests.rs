@@ -18,9 +18,13 @@ impl Adapter {
         let until = self.now + secs;
         while self.now < until {
             let shown = Workload { style: quality.reduced(&workload.style), ..workload.clone() };
-            let every = quality.every();
-            let is_drawn =
-                |k: &usize| shown.has(*k) && (ORDER[*k].every == 1 || every < ORDER[*k].every);
+            let (every, side) = (quality.every(), quality.pixel_side());
+            let is_drawn = |k: &usize| {
+                let effect = &ORDER[*k];
+                (effect.applies)(&shown)
+                    && (effect.every == 1 || every < effect.every)
+                    && (effect.pixel_side == 1.0 || side < effect.pixel_side)
+            };
             let effects = (0..ORDER.len()).filter(is_drawn).map(|k| self.costs[k]);
             let picture = self.base + effects.sum::<f64>();
             self.number += 1;
@@ -38,11 +42,13 @@ impl Adapter {
 /// The costs of streaks, trails, each number of bodies, glow and sky.
 fn costs(streaks: f64, trails: f64, bodies: [f64; 5], glow: f64, sky: f64) -> [f64; ORDER.len()] {
     let mut costs = [0.0; ORDER.len()];
-    (costs[0], costs[1], costs[GLOW], costs[GLOW + 1]) = (streaks, trails, glow, sky);
+    (costs[PIXELS], costs[PIXELS + 1], costs[GLOW], costs[GLOW + 1]) = (streaks, trails, glow, sky);
     costs[GLOW - 5..GLOW].copy_from_slice(&bodies);
     costs
 }
 
+/// Number of effects of [`ORDER`] that are pixels.
+const PIXELS: usize = 3;
 /// Index of the glow in [`ORDER`].
 const GLOW: usize = ORDER.len() - 2;
 
@@ -117,7 +123,8 @@ fn effects_return_when_pictures_become_fast() {
     adapter.base = 0.0005;
     adapter.draw(&mut quality, &workload, 12.0);
     assert_eq!(quality.describe(), None);
-    assert_eq!(adapter.changes.len(), 2, "{:?}", adapter.changes);
+    // Larger pixels, in vain; all pixels; without streaks; with them.
+    assert_eq!(adapter.changes.len(), 4, "{:?}", adapter.changes);
 }
 
 #[test]
@@ -130,7 +137,7 @@ fn repeatedly_dropped_effect_returns_ever_less_often() {
         adapter.draw(&mut quality, &workload, 0.3);
         quality.costs = [0.0; ORDER.len()];
     }
-    let returns = adapter.changes.iter().filter(|(left, _)| *left == 0).count();
+    let returns = adapter.changes.iter().filter(|(left, _)| *left == PIXELS).count();
     assert!((2..=8).contains(&returns), "{returns} in {} s: {:?}", adapter.now, adapter.changes);
 }
 
@@ -179,8 +186,8 @@ fn very_slow_pictures_drop_effects_quickly() {
     adapter.draw(&mut quality, &workload, 120.0);
     let pictures =
         |secs: f64| (adapter.changes.iter().take_while(|change| change.1 < secs)).count();
-    // Four extras, then bodies: six pictures each at 640 ms.
-    assert!(pictures(24.0) >= 7, "{:?}", adapter.changes);
+    // Pixels, in vain, four extras, then bodies: six pictures each at 640 ms.
+    assert!(pictures(28.0) >= 7, "{:?}", adapter.changes);
     assert_eq!(
         (quality.every(), is_left_out(&quality, "glow, ")),
         (19, false),
@@ -196,4 +203,42 @@ fn pictures_without_glow_are_exposed_longer() {
     assert_eq!(stops(Style::default()), STOPS_WITHOUT_GLOW);
     assert_eq!(stops(Style { bloom: 0.0, ..Style::default() }), 0.0, "there was none");
     assert_eq!(stops(Style { stops: MOST_STOPS, ..Style::default() }), 0.0);
+}
+
+#[test]
+fn pixels_grow_before_an_effect_goes_and_only_if_that_saves_time() {
+    let (mut quality, workload) = (AdaptiveQuality::default(), all());
+    // 40 ms for all pixels, a quarter of that for pixels of twice the side.
+    let mut by_pixels = costs(0.0, 0.0, [0.0; 5], 0.0, 0.0);
+    by_pixels[..PIXELS].copy_from_slice(&[0.022, 0.008, 0.004]);
+    let mut adapter = Adapter::new(by_pixels);
+    (adapter.base, adapter.number) = (0.006, 0);
+    adapter.draw(&mut quality, &workload, 20.0);
+    assert_eq!(quality.pixel_side(), 1.5, "18 ms are fast enough: {:?}", adapter.changes);
+    let text = quality.describe().unwrap();
+    assert!(text.ends_with(": 5 of 9 pixels"), "{text}");
+    assert_eq!((quality.reduced(&workload.style), quality.every()), (workload.style.clone(), 1));
+    // Where larger pixels save nothing, all are drawn, and effects go instead.
+    let (mut quality, mut adapter) =
+        (AdaptiveQuality::default(), Adapter::new(costs(0.036, 0.0, [0.0; 5], 0.0, 0.0)));
+    adapter.draw(&mut quality, &workload, 8.0);
+    assert_eq!(quality.pixel_side(), 1.0);
+    assert!(quality.describe().unwrap().ends_with(": streaks"), "{:?}", quality.describe());
+}
+
+#[test]
+fn software_begins_with_large_pixels_and_small_windows_keep_theirs() {
+    let mut quality = AdaptiveQuality::new(DeviceClass::Software);
+    assert_eq!(quality.pixel_side(), 2.0, "before anything is measured");
+    assert_eq!(AdaptiveQuality::new(DeviceClass::Discrete).pixel_side(), 1.0);
+    let mut adapter = Adapter::new([0.0; ORDER.len()]);
+    adapter.base = 0.018;
+    let (small, large) = (Workload { size: [640, 300], ..all() }, all());
+    adapter.draw(&mut quality, &small, 2.0);
+    assert_eq!(quality.pixel_side(), 1.0, "240 lines at least");
+    // Pixels come back when there is time.
+    let mut quality = AdaptiveQuality::new(DeviceClass::Software);
+    adapter.base = 0.004;
+    adapter.draw(&mut quality, &large, 20.0);
+    assert_eq!((quality.pixel_side(), quality.describe()), (1.0, None));
 }
