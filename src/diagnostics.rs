@@ -4,12 +4,16 @@
 //! All in f64 with compensated sums in the order of the bodies, whatever the number of cores, so
 //! that equal states give equal bits.
 
+mod density_centre;
+
 use glam::DVec3;
 use rayon::prelude::*;
 
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
-use crate::math::{length, sum_of, sum_vec_of, sums_of, weighted_quantiles};
+use crate::math::{length, sum_of, sum_vec_of, weighted_quantiles};
+
+pub use density_centre::{SHRINK, SPHERES, density_centre, least_in_sphere};
 
 /// The mass fractions whose radii are reported by default: 10, 50 and 90 %.
 pub const FRACTIONS: [f64; 3] = [0.1, 0.5, 0.9];
@@ -197,151 +201,6 @@ pub(crate) fn radii_of_parts(
     weighted_quantiles(members.len(), |k| (distance(members[k]), weight(members[k])), fractions)
 }
 
-/// Factor by which [`density_centre`] shrinks its sphere per round.
-pub const SHRINK: f64 = 0.9;
-/// Largest number of spheres that [`density_centre`] tries.
-pub const SPHERES: u32 = 64;
-
-/// [`density_centre`] shrinks its sphere as long as it holds at least this many of `members`
-/// bodies.
-pub fn least_in_sphere(members: usize) -> usize {
-    (members / 5).max(100).min(members)
-}
-
-/// The point where `members` are densest, by shrinking spheres (Power et al. 2003, section 2.5):
-/// the sphere moves to the centre of mass of its bodies and shrinks by a tenth or more, at most 64
-/// times, until it holds a fifth of them, or 100. Unlike a centre of mass it is not pulled away
-/// from the galaxy by tidal tails and runaways. For 100 members or fewer it is their centre of
-/// mass.
-pub fn density_centre(bodies: &Bodies, members: &[usize]) -> DVec3 {
-    let massless = members.iter().all(|&i| bodies.mass[i] == 0.0);
-    let weight = |i: usize| if massless { 1.0 } else { bodies.mass[i] };
-    let least = least_in_sphere(members.len());
-    let (mut centre, mut radius) = (DVec3::ZERO, f64::INFINITY);
-    // Spheres of a wide halo hold nearly all members, and later ones few: only those near a surface are
-    // looked at in each round.
-    let mut near = Near::all();
-    for round in 0..SPHERES {
-        near.hold(bodies, members, weight, centre, radius);
-        let offset = |i: usize| bodies.position[i] - centre;
-        let distance_of = |known: &[usize]| {
-            let distances = known.par_iter().map(|&i| length(offset(i)));
-            distances.filter(|distance| *distance <= radius).reduce(|| -1.0, f64::max)
-        };
-        let mut reach = distance_of(near.list.as_deref().unwrap_or(members));
-        if reach < near.inner_reach(centre) {
-            near = Near::all();
-            reach = distance_of(members);
-        }
-        let known = near.list.as_deref().unwrap_or(members);
-        // Number, weights and weighted offsets of those inside. Nothing is stored: of a hundred
-        // million bodies with a wide halo, dozens of spheres hold nearly all.
-        let found = sums_of(known.len(), |k| {
-            let (offset, weight) = (offset(known[k]), weight(known[k]));
-            if !(length(offset) <= radius) {
-                return [0.0; 5];
-            }
-            [1.0, weight, weight * offset.x, weight * offset.y, weight * offset.z]
-        });
-        let [inside, weights, x, y, z] = near.with_inner(found, centre);
-        let inside = inside as usize;
-        if inside < least || weights <= 0.0 {
-            break;
-        }
-        let shift = DVec3::new(x, y, z) / weights;
-        centre += shift;
-        // The first sphere holds everything around any point, and so does the second, now around
-        // the mean.
-        if round > 0 {
-            // By the triangle inequality no body of the last sphere is farther than this from the
-            // new centre.
-            radius = SHRINK * (reach + shift.length()).min(radius);
-            if inside <= least || radius == 0.0 {
-                break;
-            }
-        }
-    }
-    centre
-}
-
-/// Candidates for the spheres about as large as the present one: the sums of the members that all of
-/// them hold, and a list of those that some hold and others do not.
-struct Near {
-    /// Those between the two radii; `None` means all members.
-    list: Option<Vec<usize>>,
-    centre: DVec3,
-    /// No member farther from `centre` is in such a sphere.
-    outer: f64,
-    /// All members nearer to `centre` are; negative if there are none.
-    inner: f64,
-    /// Their number, weights, and weighted offsets from `centre`.
-    sums: [f64; 5],
-}
-
-impl Near {
-    fn all() -> Self {
-        let (centre, outer, inner) = (DVec3::ZERO, f64::INFINITY, -1.0);
-        Self { list: None, centre, outer, inner, sums: [0.0; 5] }
-    }
-
-    /// A bound on the distance from `centre` of the members of which only the sums are known.
-    fn inner_reach(&self, centre: DVec3) -> f64 {
-        let bound = (centre - self.centre).length() + self.inner;
-        // A margin for rounding in either distance.
-        if self.sums[0] > 0.0 { bound * (1.0 + 1e-12) } else { -1.0 }
-    }
-
-    /// The sums about `centre` of all members inside, of which those in the list are `found`.
-    fn with_inner(&self, found: [f64; 5], centre: DVec3) -> [f64; 5] {
-        let [number, weights, ..] = self.sums;
-        let moved = (self.centre - centre) * weights;
-        let [x, y, z] = [moved.x, moved.y, moved.z];
-        let about = [number, weights, self.sums[2] + x, self.sums[3] + y, self.sums[4] + z];
-        if number > 0.0 { std::array::from_fn(|k| found[k] + about[k]) } else { found }
-    }
-
-    /// From now on serves the sphere of `radius` around `centre`, with a short list.
-    fn hold(
-        &mut self,
-        bodies: &Bodies,
-        members: &[usize],
-        weight: impl Fn(usize) -> f64 + Sync,
-        centre: DVec3,
-        radius: f64,
-    ) {
-        let reach = ((centre - self.centre).length() + radius) * (1.0 + 1e-12);
-        let is_within = reach <= self.outer;
-        let holds_inner = self.inner_reach(centre) <= radius;
-        if is_within && holds_inner && !(2.0 * radius < self.outer) {
-            return;
-        }
-        if !radius.is_finite() {
-            *self = Self::all();
-            return;
-        }
-        // What is in the list is enough if nothing was left out of it that is needed again.
-        let known = match &self.list {
-            Some(list) if is_within && self.sums[0] == 0.0 => list,
-            _ => members,
-        };
-        let (outer, inner) = (1.5 * radius, 0.5 * radius);
-        let distance = |i: usize| length(bodies.position[i] - centre);
-        let is_between = |i: &usize| (inner..=outer).contains(&distance(*i));
-        let part = |part: &[usize]| part.iter().copied().filter(is_between).collect::<Vec<_>>();
-        // Concatenating whole chunks is faster than collecting single members.
-        let list = known.par_chunks(1 << 14).map(part).collect::<Vec<_>>().concat();
-        let sums = sums_of(known.len(), |k| {
-            let (i, weight) = (known[k], weight(known[k]));
-            let offset = bodies.position[i] - centre;
-            match length(offset) < inner {
-                true => [1.0, weight, weight * offset.x, weight * offset.y, weight * offset.z],
-                false => [0.0; 5],
-            }
-        });
-        *self = Self { list: Some(list), centre, outer, inner, sums };
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -396,79 +255,6 @@ mod tests {
         bodies.mass.fill(0.0);
         assert_eq!(radii(&bodies), [1.0, 5.0, 6.0, 9.0, 10.0]);
         assert_eq!(lagrangian_radii(&bodies, &[], DVec3::ZERO, &[0.5]), [0.0]);
-    }
-
-    #[test]
-    fn a_tail_does_not_move_the_density_centre() {
-        let mut bodies = Bodies::with_capacity(1200);
-        for k in 0..1000 {
-            // A spiral of points about (1, 2, 3).
-            let (r, angle) = (f64::from(k) * 1e-3, f64::from(k) * 2.4);
-            let offset = DVec3::new(r * angle.cos(), r * angle.sin(), 0.0);
-            bodies.push(1.0, DVec3::new(1.0, 2.0, 3.0) + offset, DVec3::ZERO, 0);
-        }
-        for k in 0..200 {
-            bodies.push(1.0, DVec3::new(5.0 + f64::from(k), 0.0, 0.0), DVec3::ZERO, 0);
-        }
-        let members: Vec<usize> = (0..1200).collect();
-        let off = density_centre(&bodies, &members) - DVec3::new(1.0, 2.0, 3.0);
-        assert!(off.length() < 0.02, "it is off by {off}");
-        let (mass_centre, _) = bodies.centre_of_mass();
-        assert!((mass_centre - DVec3::new(1.0, 2.0, 3.0)).length() > 5.0);
-    }
-
-    /// [`density_centre`] by its definition: each sphere is searched for among all members.
-    fn by_definition(bodies: &Bodies, members: &[usize]) -> DVec3 {
-        let least = least_in_sphere(members.len());
-        let (mut centre, mut radius) = (DVec3::ZERO, f64::INFINITY);
-        for round in 0..SPHERES {
-            let offset = |i: usize| bodies.position[i] - centre;
-            let inside: Vec<usize> =
-                members.iter().copied().filter(|&i| offset(i).length() <= radius).collect();
-            let weights = sum_of(inside.len(), |k| bodies.mass[inside[k]]);
-            if inside.len() < least || weights <= 0.0 {
-                break;
-            }
-            let weighted = |k: usize| offset(inside[k]) * bodies.mass[inside[k]];
-            let shift = sum_vec_of(inside.len(), weighted) / weights;
-            let reach = inside.iter().map(|&i| offset(i).length()).fold(0.0, f64::max);
-            centre += shift;
-            if round > 0 {
-                radius = SHRINK * (reach + shift.length()).min(radius);
-                if inside.len() <= least || radius == 0.0 {
-                    break;
-                }
-            }
-        }
-        centre
-    }
-
-    #[test]
-    fn spheres_that_look_around_themselves_find_what_all_members_hold() {
-        // Two clumps that pull the sphere to and fro in a wide cloud, and all bodies in one place.
-        for (clump, apart) in [(0.0, 0.0), (0.2, 3.0), (0.45, 0.4), (1.0, 0.0)] {
-            let mut bodies = Bodies::with_capacity(40_000);
-            for k in 0..40_000 {
-                let x = f64::from(k);
-                let place = DVec3::new((x * 0.7).sin(), (x * 1.3).cos(), (x * 0.37).sin());
-                let side = if k % 2 == 0 { apart } else { -apart };
-                let is_in_clump = f64::from(k % 100) < clump * 100.0;
-                let scale = if clump == 1.0 {
-                    0.0
-                } else if is_in_clump {
-                    0.1
-                } else {
-                    4.0
-                };
-                let weight = 1.0 + (x * 0.11).sin();
-                bodies.push(weight, place * scale + DVec3::X * side, DVec3::ZERO, 0);
-            }
-            for members in [(0..40_000).collect::<Vec<_>>(), (0..40_000).step_by(7).collect()] {
-                let (found, right) =
-                    (density_centre(&bodies, &members), by_definition(&bodies, &members));
-                assert!((found - right).length() < 1e-14, "{found} {right}");
-            }
-        }
     }
 
     #[test]

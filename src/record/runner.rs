@@ -25,6 +25,8 @@ pub struct Outcome {
     pub last: Option<Diagnostics>,
     /// Whether the run reached its last step.
     pub complete: bool,
+    /// See [`Simulation::closer_than_f32`], at the end.
+    pub closer_than_f32: usize,
 }
 
 /// Runs `sim` from its present state to the end of the folder's plan. `template` is a snapshot
@@ -49,13 +51,19 @@ pub fn run(
     let obsolete = template.attributes.contains_key(INTERRUPTED).then(|| sim.steps());
     let has_row = obsolete.is_some() || log.ends_with(sim.steps())?;
     let mut energy_initial = log.initial();
-    let (ended, written) = std::thread::scope(|scope| {
+    let (ended, near, written) = std::thread::scope(|scope| {
         let mut writer =
             Writer::begin(scope, (folder, sim.settings().clone()), log, template, obsolete)?;
         let first = (has_row, &mut energy_initial);
         let ended = steps(sim, folder, template, first, &mut writer, watch, warn);
+        // While the last files are written.
+        let near = match &ended {
+            Ok(Ended { last: Some(last), .. }) => sim.closer_than_f32(&last.snapshot.bodies),
+            Ok(_) => sim.bodies().map_or(0, |bodies| sim.closer_than_f32(&bodies)),
+            Err(_) => 0,
+        };
         let written = writer.finish();
-        Ok((ended, written))
+        Ok((ended, near, written))
     })?;
     let Written { warnings, last, energy } = written;
     // Of a run that had no later snapshot.
@@ -79,7 +87,7 @@ pub fn run(
         (last, logged) => last.filter(|_| logged),
     };
     let complete = logged && sim.steps() >= folder.plan.steps;
-    Ok(Outcome { energy_initial, last, complete })
+    Ok(Outcome { energy_initial, last, complete, closer_than_f32: near })
 }
 
 /// The end of the steps.
@@ -88,6 +96,8 @@ struct Ended {
     logged: bool,
     /// Whether the energy of the first row was not received yet.
     awaits_energy: bool,
+    /// The last state, if it was read.
+    last: Option<Arc<PendingOutput>>,
 }
 
 /// Why a run ended early.
@@ -118,6 +128,7 @@ fn steps(
     let plan = &folder.plan;
     let mut continues = true;
     let mut awaits_energy = false;
+    let mut last = None;
     if !has_row {
         // If the run was interrupted between a snapshot and its row, the snapshot has the passage.
         let noted = template.attributes.get(PASSAGE).and_then(|text| text.parse().ok());
@@ -142,7 +153,7 @@ fn steps(
                 awaits_energy = steps == 0;
                 writer.log(&state, potential, passage);
             }
-            None => return Ok(Ended { logged: false, awaits_energy }),
+            None => return Ok(Ended { logged: false, awaits_energy, last: None }),
         }
     }
     while continues && sim.steps() < plan.steps && !writer.has_failed() {
@@ -166,6 +177,7 @@ fn steps(
         }
         let is_interrupted = begun + done < next;
         continues = !is_interrupted && watch(next - begun);
+        drop(last.take());
         if sim.len() >= LARGE {
             writer.wait();
         }
@@ -191,17 +203,18 @@ fn steps(
         let step_row = StepRow::of(sim.varying());
         let state = Arc::new(PendingOutput { step, snapshot, step_row });
         writer.write(&state);
+        last = Some(Arc::clone(&state));
         if is_interrupted {
             break;
         }
         // A missing row is written when the run is resumed.
         match unless_stopped(sim.potentials())? {
             Some(potential) => writer.log(&state, potential, passage),
-            None => return Ok(Ended { logged: false, awaits_energy }),
+            None => return Ok(Ended { logged: false, awaits_energy, last }),
         }
         writer.warnings().for_each(|warning| warn(&warning));
     }
-    Ok(Ended { logged: true, awaits_energy })
+    Ok(Ended { logged: true, awaits_energy, last })
 }
 
 /// Attribute of a snapshot: the closest passage before it, for its row in the log if that is

@@ -281,7 +281,6 @@ fn as_object(
     outcome: &Outcome,
     wall_secs: f64,
 ) -> serde_json::Value {
-    let near = sim.bodies().map_or(0, |bodies| sim.closer_than_f32(&bodies));
     let seed = template.attributes.get("seed").and_then(|seed| seed.parse::<u64>().ok());
     let last = outcome.last.as_ref();
     json!({
@@ -309,7 +308,7 @@ fn as_object(
         "adapter": sim.choice().gpu.as_ref().map(|gpu| gpu.adapter.name.clone()),
         "configuration": sim.describe_engine(),
         "blocks": sim.blocks().map(blocks_json),
-        "closer_than_f32": near,
+        "closer_than_f32": outcome.closer_than_f32,
         "notes": template.notes,
         "warnings": warnings,
         "out": folder.path.display().to_string(),
@@ -322,7 +321,7 @@ fn report(
     outcome: &Outcome,
     wall_secs: f64,
 ) -> Result<()> {
-    let near = sim.bodies().map_or(0, |bodies| sim.closer_than_f32(&bodies));
+    let near = outcome.closer_than_f32;
     let rate = sim.interactions() as f64 / wall_secs / 1e9;
     // Few bodies have few interactions per second: show three digits in the unit that fits.
     let rate = if rate < 0.1 { format!("{:.3} M", rate * 1e3) } else { format!("{rate:.2} G") };
