@@ -60,8 +60,7 @@ fn picture_at_rest_is_drawn_once_with_all_effects() {
     let args: Vec<&str> = args.split_whitespace().collect();
     let session = Session::open(&args, Tab::View);
     session.wait_for_motion();
-    let left_out = "shows left out in motion (over 20 ms here): streaks";
-    session.wait_for("streaks to go", || session.has_logged(left_out).then_some(()));
+    session.wait_for("streaks to go", || session.has_left_out("streaks").then_some(()));
     assert_eq!(count_lines(&session, "draws everything"), 0, "it moves");
     session.press_key("space", "Named(Space)");
     session.wait_until_idle();
@@ -86,7 +85,7 @@ fn picture_at_rest_is_drawn_once_with_all_effects() {
     let whole = session.screenshot();
     // With effects forced on, the picture is the one shown at rest.
     let mut world = World::on(Tab::View);
-    world.left_out = Some(left_out["shows ".len()..].to_owned());
+    world.left_out = Some("left out in motion (over 20 ms here): streaks".to_owned());
     let force = place(world, |harness| {
         harness.get_by_label("leave out what is too slow here").rect().center()
     });

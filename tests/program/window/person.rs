@@ -311,6 +311,12 @@ impl Session {
         self.log.borrow_mut().lines().iter().any(|logged| logged.starts_with(line))
     }
 
+    /// Whether it has logged that this effect is left out.
+    pub fn has_left_out(&self, effect: &str) -> bool {
+        let mut log = self.log.borrow_mut();
+        log.lines().iter().any(|line| line.starts_with("shows left out") && line.ends_with(effect))
+    }
+
     /// The last message to the user that contains these words.
     pub fn last_message(&self, words: &str) -> Option<String> {
         let mut log = self.log.borrow_mut();

@@ -76,8 +76,7 @@ fn effects_too_slow_for_a_software_adapter_are_left_out() {
     let args: Vec<&str> = args.split_whitespace().collect();
     let session = Session::open(&args, Tab::Numbers);
     session.wait_for_motion();
-    let notice = "shows left out in motion (over 20 ms here): streaks";
-    session.wait_for("streaks to go", || session.has_logged(notice).then_some(()));
+    session.wait_for("streaks to go", || session.has_left_out("streaks").then_some(()));
     // They stay left out: they cost several times the available time.
     session.wait_for("frames", || (session.frame_count() > 150).then_some(()));
     assert!(!session.has_logged("shows everything"), "{}", session.log_tail());

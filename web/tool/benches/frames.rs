@@ -33,7 +33,7 @@ const NO_SCREEN: &[&str] = &[
 const BODIES: &[u32] = &[16_384, 65_536, 262_144, 1_000_000];
 /// From this number of bodies on, forces are computed by the tree.
 const TREE_FROM: u32 = 100_000;
-/// How long frames and steps are counted, after the first steps.
+/// How long frames and steps are counted, at most, after the first steps.
 const WATCH_TIME: Duration = Duration::from_secs(8);
 
 /// The step number in a console line that reports a frame.
@@ -56,6 +56,24 @@ fn parse_arguments() -> (Vec<u32>, Option<Vec<String>>) {
         }
     }
     (bodies, options)
+}
+
+/// Frames and steps a second, until [`WATCH_TIME`] is over or the run ends.
+fn rates(browser: &mut Browser) -> [f64; 2] {
+    let from = browser.console.len();
+    let watch_start = Instant::now();
+    let (mut rates, mut known) = ([0.0; 2], 0);
+    while watch_start.elapsed() < WATCH_TIME {
+        browser.evaluate("new Promise(done => setTimeout(done, 250))");
+        let secs = watch_start.elapsed().as_secs_f64();
+        let steps: Vec<u64> =
+            browser.console[from..].iter().filter_map(|line| step_of(line)).collect();
+        let made = steps.last().zip(steps.first()).map_or(0, |(last, first)| last - first);
+        if made > known {
+            (rates, known) = ([steps.len() as f64 / secs, made as f64 / secs], made);
+        }
+    }
+    rates
 }
 
 fn main() {
@@ -93,22 +111,16 @@ fn main() {
         let device = browser.evaluate(
             "navigator.gpu.requestAdapter().then(a => [a.info.vendor, a.info.architecture].join(' '))",
         );
-        let from = browser.console.len();
-        let watch_start = Instant::now();
-        while watch_start.elapsed() < WATCH_TIME {
-            browser.evaluate("new Promise(done => setTimeout(done, 250))");
-        }
-        let secs = watch_start.elapsed().as_secs_f64();
-        let steps: Vec<u64> =
-            browser.console[from..].iter().filter_map(|line| step_of(line)).collect();
-        let made = steps.last().zip(steps.first()).map_or(0, |(last, first)| last - first);
+        let [frames, steps] = rates(&mut browser);
         println!(
             "{n} bodies by {method}, on {device}: third step {:.1} s after the page was asked for, \
-             {:.0} frames a second, {:.0} steps a second",
+             {frames:.0} frames a second, {steps:.0} steps a second",
             startup.as_secs_f64(),
-            steps.len() as f64 / secs,
-            made as f64 / secs
         );
+        // As fast as possible: x.
+        browser.press_key("x", 88);
+        let [frames, steps] = rates(&mut browser);
+        println!("  as fast as possible: {frames:.0} frames, {steps:.0} steps a second");
         browser.screenshot(&Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("frames-{n}.png")));
         browser.navigate("about:blank");
     }
