@@ -79,6 +79,7 @@ impl World {
             inspected: &Inspected::default(),
             history: &history,
             past: &[],
+            moments: &[],
             is_at_end: false,
             times: world.times.as_ref(),
             panel_secs: 0.0,

@@ -8,7 +8,7 @@ use gravitile::forces::Method;
 use gravitile::forces::direct::gpu::KernelConfig;
 use gravitile::gpu::{FrameTimes, Gpu};
 use gravitile::live::{BlockFacts, Inspected, Rates, Status, TimeKeeper};
-use gravitile::scene::RunHints;
+use gravitile::scene::{Moment, RunHints};
 use gravitile::sim::{EngineKind, Settings, VaryingStep};
 use gravitile::units::Units;
 
@@ -69,6 +69,8 @@ pub struct Facts<'a> {
     pub history: &'a History,
     /// Stored states, by time.
     pub past: &'a [PastMark],
+    /// Times that the scene marks, in ascending order.
+    pub moments: &'a [Moment],
     /// Whether the run has stopped at the scene's end.
     pub is_at_end: bool,
     /// Times of the parts of a frame on the device, if it has timestamps.

@@ -72,6 +72,13 @@ pub const KEYS: &[Key] = &[
         live(Command::Tempo(tempo))
     }),
     key("m", &[Code::M], "bookmark this state", |_| vec![Action::Bookmark]),
+    key("n", &[Code::N], "go to the next marked moment", |f| {
+        // Of a moment that was reached, the clock shows the end of the step that reached it.
+        let now = f.status.time + 1e-6 * f.dt.abs();
+        let next = f.moments.iter().position(|moment| moment.camera.time > now);
+        let first = (!f.moments.is_empty()).then_some(0);
+        next.or(first).map(Action::GoToMoment).into_iter().collect()
+    }),
     key("1 2 3", &[Code::Num1], "shell, random sphere, expanding", |_| load("random-shell")),
     key("", &[Code::Num2], "", |_| load("random-sphere")),
     key("", &[Code::Num3], "", |_| load("expanding")),

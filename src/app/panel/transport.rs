@@ -1,9 +1,9 @@
 //! The bar below the picture: restart, pause, single steps, bookmarks, and a time line of stored
-//! states to go back to.
+//! states to go back to, with the moments that the scene marks.
 
 use egui::{
-    Align2, Color32, CornerRadius, FontId, LayerId, Order, Pos2, Rect, Sense, Stroke, StrokeKind,
-    Ui, vec2,
+    Align2, Color32, CornerRadius, FontId, LayerId, Order, Pos2, Rect, Role, Sense, Shape, Stroke,
+    StrokeKind, Ui, WidgetInfo, vec2,
 };
 
 use super::theme::{BRIGHT, DIM, LINES, offer, quantity};
@@ -31,6 +31,8 @@ const SIGNS: [&str; 4] = match cfg!(target_arch = "wasm32") {
 const HEIGHT: f32 = 18.0;
 /// A bar shorter than this is not shown.
 const LEAST: f32 = 60.0;
+/// Width of the area that a marked moment can be clicked in.
+const MOMENT_WIDTH: f32 = 16.0;
 /// Room for the button *Continue* and the distance before it.
 const CONTINUE: f32 = 84.0;
 
@@ -73,7 +75,8 @@ fn bar(ui: &mut Ui, facts: &Facts, width: f32, actions: &mut Vec<Action>) {
     let now = facts.status.time;
     let times = facts.past.iter().map(|mark| mark.time).chain([now]);
     let first = times.clone().fold(f64::INFINITY, f64::min);
-    let end = times.fold(first + facts.hints.until.max(0.0), f64::max);
+    let moments = facts.moments.iter().map(|moment| moment.camera.time);
+    let end = times.chain(moments).fold(first + facts.hints.until.max(0.0), f64::max);
     let span = (end - first).max(f64::MIN_POSITIVE);
     let place = |time: f64| rect.left() + ((time - first) / span) as f32 * rect.width();
     let painter = ui.painter();
@@ -89,6 +92,31 @@ fn bar(ui: &mut Ui, facts: &Facts, width: f32, actions: &mut Vec<Action>) {
         painter.circle(at, 3.5, LINES[1], Stroke::NONE);
     }
     painter.circle(Pos2::new(place(now), middle), 5.0, BRIGHT, Stroke::NONE);
+    let mut is_over_moment = false;
+    for (k, moment) in facts.moments.iter().enumerate() {
+        let at = Pos2::new(place(moment.camera.time), middle);
+        let area = Rect::from_center_size(at, vec2(MOMENT_WIDTH, HEIGHT));
+        let mark = ui.interact(area, ui.scope_id().with(("moment", k)), Sense::click());
+        let about = || WidgetInfo::labeled(Role::Button, true, &moment.title);
+        mark.widget_info(about);
+        let is_chosen = mark.hovered() || mark.has_focus();
+        let (reach, fill) = if is_chosen { (6.5, BRIGHT) } else { (5.0, LINES[2]) };
+        let corners = [vec2(0.0, -reach), vec2(reach, 0.0), vec2(0.0, reach), vec2(-reach, 0.0)];
+        let diamond = corners.map(|corner| at + corner).to_vec();
+        ui.painter().add(Shape::convex_polygon(diamond, fill, Stroke::new(1.0, Color32::BLACK)));
+        if is_chosen {
+            let time = quantity(moment.camera.time, &facts.units.time);
+            note(ui, format!("{} · t = {time}", moment.title), at.x, rect);
+        }
+        if mark.clicked() {
+            actions.push(Action::GoToMoment(k));
+        }
+        is_over_moment |= mark.hovered();
+    }
+    if is_over_moment {
+        return;
+    }
+    let painter = ui.painter();
     let Some(pointer) = response.interact_pointer_pos().or(response.hover_pos()) else { return };
     let at_pointer = first + f64::from((pointer.x - rect.left()) / rect.width()) * span;
     let nearest = (0..facts.past.len()).min_by(|&a, &b| {
@@ -110,22 +138,25 @@ fn bar(ui: &mut Ui, facts: &Facts, width: f32, actions: &mut Vec<Action>) {
             quantity(time, &facts.units.time),
             PAST_BYTES >> 20,
         );
-        let font = FontId::proportional(12.0);
-        let galley = painter.layout_no_wrap(text, font, DIM);
-        let size = galley.size() + vec2(8.0, 4.0);
-        let left =
-            (at.x - 0.5 * size.x).clamp(rect.left(), (rect.right() - size.x).max(rect.left()));
-        let note = Rect::from_min_size(Pos2::new(left, rect.top() - size.y), size);
-        // Over messages and the film's sign, which are above the bar.
-        let painter =
-            ui.ctx().layer_painter(LayerId::new(Order::Tooltip, ui.scope_id().with("note")));
-        let dark = Color32::from_black_alpha(235);
-        painter.rect(note, corner, dark, Stroke::NONE, StrokeKind::Inside);
-        let inside = Align2::CENTER_CENTER.align_size_within_rect(galley.size(), note);
-        painter.galley(inside.min, galley, DIM);
+        note(ui, text, at.x, rect);
     }
     // Restoring a state takes a moment: it is done once the pointer is released.
     if response.clicked() || response.drag_stopped() {
         actions.push(Action::GoTo(nearest));
     }
+}
+
+/// Text above the bar, about its place `x`.
+fn note(ui: &Ui, text: String, x: f32, bar: Rect) {
+    let room = ui.ctx().content_rect().shrink(4.0);
+    // Over messages and the film's sign, which are above the bar.
+    let painter = ui.ctx().layer_painter(LayerId::new(Order::Tooltip, ui.scope_id().with("note")));
+    let galley = painter.layout(text, FontId::proportional(12.0), DIM, room.width() - 8.0);
+    let size = galley.size() + vec2(8.0, 4.0);
+    let left = (x - 0.5 * size.x).min(bar.right() - size.x).max(bar.left().min(room.left()));
+    let note = Rect::from_min_size(Pos2::new(left, bar.top() - size.y), size);
+    let dark = Color32::from_black_alpha(235);
+    painter.rect(note, CornerRadius::same(2), dark, Stroke::NONE, StrokeKind::Inside);
+    let inside = Align2::CENTER_CENTER.align_size_within_rect(galley.size(), note);
+    painter.galley(inside.min, galley, DIM);
 }

@@ -89,6 +89,8 @@ pub enum Viewpoint {
     From(Preset),
     /// The place with that index on the path.
     Keyframe(usize),
+    /// That of the moment with that index among those that the scene marks.
+    Moment(usize),
 }
 
 impl Viewpoint {

@@ -59,6 +59,7 @@ impl WindowState {
             Action::CancelLoading => self.cancel_loading(),
             Action::LeaveForces => self.leave_forces(),
             Action::GoTo(at) => self.request_past_state(at)?,
+            Action::GoToMoment(at) => self.go_to_moment(at)?,
             Action::Bookmark => self.bookmark()?,
             Action::Undo => self.undo()?,
             Action::Redo => self.redo(),

@@ -103,19 +103,31 @@ impl WindowState {
                 self.within_free(now.framing(bodies, style, 0.99, self.free_size()))
             }
             Viewpoint::From(preset) => now.seen_from(preset),
-            Viewpoint::Keyframe(index) => {
-                let path = self.viewer.choice.path.get(index).map(std::slice::from_ref);
-                let (size, nearer) = self.automatic_picture();
-                let camera = path.and_then(|key| path_camera(key, now, 0.0, size));
-                camera.map_or(now, |camera| camera.zoomed(nearer))
+            Viewpoint::Keyframe(index) => self.camera_at(self.viewer.choice.path.get(index)),
+            Viewpoint::Moment(index) => {
+                let moment = session.initial.moments().get(index);
+                self.camera_at(moment.map(|moment| &moment.camera))
             }
         };
         self.viewer.take_over();
         let camera = match place {
             Viewpoint::Start | Viewpoint::Fit => self.follow_at(place, camera),
+            // Its target is a place, not a body.
+            Viewpoint::Moment(_) => {
+                self.viewer.follow(Follow::Nothing);
+                camera
+            }
             _ => camera,
         };
         self.viewer.steering.go(camera);
+    }
+
+    /// The camera of a keyframe, in the free area of the window; the present one without.
+    fn camera_at(&self, key: Option<&Keyframe>) -> Camera {
+        let now = self.viewer.steering.camera();
+        let (size, nearer) = self.automatic_picture();
+        let path = key.map_or(&[][..], std::slice::from_ref);
+        path_camera(path, now, 0.0, size).map_or(now, |camera| camera.zoomed(nearer))
     }
 
     /// Sets what is followed after the camera goes to `place`, and returns the camera there. A

@@ -181,9 +181,10 @@ impl WindowState {
         match purpose {
             Purpose::Save(path) => self.save_snapshot(&path, state)?,
             Purpose::Pick(request) => self.pick(request, state),
-            Purpose::GoTo(to, paused) => {
+            Purpose::GoTo { to, paused, moment } => {
                 self.undo.note(UndoStep::State(Arc::clone(state), paused));
                 self.go_to_state(&to)?;
+                self.simulated.loading.iter_mut().for_each(|loading| loading.moment = moment);
             }
             Purpose::Change(settings) => {
                 let gpu = &self.output.screen.gpu;

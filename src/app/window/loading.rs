@@ -40,6 +40,8 @@ pub struct Loading {
     pub keeps_view: bool,
     /// Whether it runs even if the last one was paused.
     pub plays: bool,
+    /// The moment of the scene to go to once it is loaded.
+    pub moment: Option<usize>,
     making: Background<Session>,
 }
 
@@ -59,7 +61,7 @@ impl Loading {
         F: Future<Output = Result<Session>> + 'static,
     {
         let making = Background::start("loading", make)?;
-        Ok(Self { what, begun: Instant::now(), keeps_view, plays: false, making })
+        Ok(Self { what, begun: Instant::now(), keeps_view, plays: false, moment: None, making })
     }
 
     /// Creates or reads bodies and prepares their simulation.

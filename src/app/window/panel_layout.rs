@@ -132,6 +132,7 @@ impl WindowState {
                     inspected: live.inspected(),
                     history,
                     past: past.marks(),
+                    moments: session.initial.moments(),
                     is_at_end: session.is_at_end(),
                     times: times.as_ref(),
                     panel_secs,

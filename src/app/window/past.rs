@@ -86,6 +86,12 @@ impl Past {
         &self.marks
     }
 
+    /// The last state before `time`: its index in [`Past::marks`], and its time.
+    pub fn last_before(&self, time: f64) -> Option<(usize, f64)> {
+        let at = self.marks.partition_point(|mark| mark.time < time).checked_sub(1)?;
+        Some((at, self.marks[at].time))
+    }
+
     /// A state by its index in [`Past::marks`].
     pub fn state(&self, at: usize) -> Option<&Arc<State>> {
         self.stored.get(at).map(|stored| &stored.state)
@@ -176,6 +182,10 @@ mod tests {
         past.take(&state(8.5), true);
         assert_eq!(times(&past), [0.0, 1.0, 2.0, 3.0, 5.5, 7.0, 8.5, 9.0]);
         assert!(past.marks()[5].marked, "the bookmark is lost");
+        assert_eq!(
+            [0.0, 5.0, 99.0].map(|time| past.last_before(time)),
+            [None, Some((3, 3.0)), Some((7, 9.0))]
+        );
     }
 
     #[test]

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use super::loading::Loading;
+use super::session::ROUNDING;
 use super::simulated::Purpose;
 use super::state::WindowState;
 use super::undo::{UndoStep, describe};
-use crate::panel::Action;
+use crate::panel::{Action, Viewpoint};
 use gravitile::error::Result;
 use gravitile::live::Command;
 use gravitile::sim::{Settings, State};
@@ -39,7 +40,7 @@ impl WindowState {
                 let before = (live.settings().clone(), self.simulated.requested.clone());
                 undo.note(UndoStep::Settings(Box::new(before)));
             }
-            Action::Camera(_) => {
+            Action::Camera(_) | Action::GoToMoment(_) => {
                 let (camera, view) = (self.viewer.steering.camera(), self.viewer.choice.clone());
                 undo.note(UndoStep::Camera(camera, view));
             }
@@ -131,12 +132,53 @@ impl WindowState {
     /// back and stored, to return to. The run is paused there, so that a slip of the pointer can be
     /// undone.
     pub(super) fn request_past_state(&mut self, at: usize) -> Result<()> {
+        self.request_past_state_for(at, None)
+    }
+
+    /// [`WindowState::request_past_state`], on the way to a moment if one is given.
+    fn request_past_state_for(&mut self, at: usize, moment: Option<usize>) -> Result<()> {
         let Some(to) = self.simulated.past.state(at).map(Arc::clone) else { return Ok(()) };
         let Some(session) = &mut self.simulated.session else { return Ok(()) };
         let paused = session.live.keeper().paused;
         session.live.apply(Command::Pause(true))?;
-        self.request_state(Purpose::GoTo(to, paused));
+        self.request_state(Purpose::GoTo { to, paused, moment });
         Ok(())
+    }
+
+    /// Goes to a moment that the scene marks: takes its camera, restores the last stored state
+    /// before it if that is nearer than the present one, or else begins again, and runs as fast as
+    /// possible until its time, forwards, where the run pauses.
+    pub(super) fn go_to_moment(&mut self, at: usize) -> Result<()> {
+        self.go(Viewpoint::Moment(at));
+        let Some(session) = &mut self.simulated.session else { return Ok(()) };
+        let Some(moment) = session.initial.moments().get(at) else { return Ok(()) };
+        let time = moment.camera.time.max(session.initial.template.time);
+        session.clear_goal();
+        if session.live.dt() < 0.0 {
+            session.live.apply(Command::Reverse)?;
+        }
+        let (now, dt) = (session.live.status().time, session.live.dt());
+        // The step that reaches the moment may end after it.
+        let reached = time + dt;
+        let stored = self.simulated.past.last_before(reached);
+        match stored {
+            _ if now >= time - ROUNDING * dt && now < reached => {
+                session.live.apply(Command::Pause(true))
+            }
+            Some((state, stored)) if now >= reached || stored > now + dt => {
+                self.request_past_state_for(state, Some(at))
+            }
+            _ if now < reached => {
+                session.pauses_at_goal = true;
+                session.set_goal(time);
+                session.live.apply(Command::Pause(session.goal.is_none()))
+            }
+            _ => {
+                self.restart(false)?;
+                self.simulated.loading.iter_mut().for_each(|loading| loading.moment = Some(at));
+                Ok(())
+            }
+        }
     }
 
     /// Shows a state of this run, from which it continues when resumed.

@@ -13,13 +13,13 @@ use gravitile::forces::direct::gpu::KernelVariant;
 use gravitile::live::{Command, Live, Tempo};
 use gravitile::render::request::default_follow;
 use gravitile::render::{Follow, Survey};
-use gravitile::scene::{RunHints, ViewHints};
+use gravitile::scene::{Moment, RunHints, ViewHints};
 use gravitile::settings::InputRequest;
 use gravitile::sim::State;
 use gravitile::snapshot::Snapshot;
 
 /// Tolerance for reaching the end, as a fraction of a step.
-const ROUNDING: f64 = 1e-6;
+pub const ROUNDING: f64 = 1e-6;
 
 /// What was loaded: the initial bodies and everything derived from them.
 pub struct Initial {
@@ -41,6 +41,13 @@ pub struct Initial {
     pub title: String,
     /// Statistics of the bodies that looks need, with their ages.
     pub survey: Survey,
+}
+
+impl Initial {
+    /// The times that the scene marks.
+    pub fn moments(&self) -> &[Moment] {
+        self.view.as_ref().map_or(&[], |view| &view.moments)
+    }
 }
 
 /// A simulation and what was loaded for it.

@@ -86,10 +86,14 @@ impl WindowState {
     pub(super) fn poll_loading(&mut self) {
         let Some(loading) = &self.simulated.loading else { return };
         let Some(made) = loading.poll() else { return };
-        let (keeps_view, plays) = (loading.keeps_view, loading.plays);
+        let (keeps_view, plays, moment) = (loading.keeps_view, loading.plays, loading.moment);
         self.simulated.loading = None;
         match made {
-            Ok(session) => self.begin(session, keeps_view, plays),
+            Ok(session) => {
+                self.begin(session, keeps_view, plays);
+                let gone = moment.map_or(Ok(()), |moment| self.go_to_moment(moment));
+                self.output.report(gone);
+            }
             // An invalid command line is reported in the terminal.
             Err(error @ Error::Value { .. })
                 if self.simulated.request.is_some() && !cfg!(target_arch = "wasm32") =>

@@ -47,8 +47,9 @@ pub enum Purpose {
     Pick(PointerRequest),
     /// To continue with other settings.
     Change(Box<Settings>),
-    /// To store it before this stored state is shown; and whether the run was paused.
-    GoTo(Arc<State>, bool),
+    /// To store it before the stored state `to` is shown, on the way to a moment if one is given;
+    /// and whether the run was paused.
+    GoTo { to: Arc<State>, paused: bool, moment: Option<usize> },
 }
 
 impl Simulated {

@@ -1,9 +1,10 @@
 //! The time bar below the picture.
 
 use egui_kittest::kittest::Queryable;
-use gravitile_app::panel::Tab;
+use gravitile::scene::{Keyframe, Moment};
+use gravitile_app::panel::{Action, Tab};
 
-use super::world::World;
+use super::world::{World, after};
 
 /// Collects all texts in a shape.
 fn texts(shape: &egui::Shape, found: &mut Vec<String>) {
@@ -31,4 +32,40 @@ fn hovering_the_time_bar_shows_time_and_memory_limit() {
     let tooltip = tooltip(&harness).expect("a note over the bar");
     assert!(tooltip.starts_with("back to t = "), "{tooltip}");
     assert!(tooltip.ends_with("10 states kept, in at most 256 MB"), "{tooltip}");
+}
+
+#[test]
+fn marked_moments_show_their_titles_and_a_click_goes_there() {
+    let mut world = World::on(Tab::Scene);
+    world.panel.open = false;
+    let moment = |title: &str, time| Moment {
+        title: title.to_owned(),
+        camera: Keyframe { time, extent: 5.0, inclination: 30.0, azimuth: 0.0, target: [0.0; 3] },
+    };
+    world.moments = vec![moment("the first passage", 10.0), moment("the merger", 40.0)];
+    let mut harness = world.shown(640.0);
+    let place = |harness: &egui_kittest::Harness<'_, World>, title: &str| {
+        harness.get_by_label(title).rect().center()
+    };
+    let [passage, merger] = ["the first passage", "the merger"].map(|title| place(&harness, title));
+    // The run of the scene is 50 long.
+    let last = harness.get_all_by_label("⚑").next().unwrap().rect();
+    assert!(last.right() < passage.x && passage.x < merger.x && passage.y == merger.y);
+    harness.hover_at(merger);
+    harness.run();
+    let mut found = Vec::new();
+    harness.output().shapes.iter().for_each(|clipped| texts(&clipped.shape, &mut found));
+    let notes: Vec<&String> = found.iter().filter(|text| text.contains(" t = ")).collect();
+    assert_eq!(notes.len(), 1, "{found:?}");
+    assert!(notes[0].starts_with("the merger · t = ") && notes[0].ends_with(" Myr"), "{notes:?}");
+    let went = after(&mut harness, |harness| harness.get_by_label("the merger").click());
+    assert_eq!(went, [Action::GoToMoment(1)]);
+    // Beside the marks the bar goes to kept states as before.
+    let between = passage + 0.5 * (merger - passage);
+    harness.hover_at(between);
+    let went = after(&mut harness, |harness| {
+        harness.drag_at(between);
+        harness.drop_at(between);
+    });
+    assert!(matches!(went[..], [Action::GoTo(_)]), "{went:?}");
 }

@@ -4,6 +4,7 @@ use egui::accesskit::Role as WidgetRole;
 use egui::{Key, Modifiers};
 use egui_kittest::kittest::Queryable;
 use gravitile::live::{Command, Tempo};
+use gravitile::scene::Scene;
 use gravitile_app::panel::{Action, KEYS, Tab, Viewpoint};
 
 use super::world::{World, after};
@@ -32,6 +33,21 @@ fn each_key_returns_its_action() {
     assert_eq!(press(Key::Q), [Action::AskToQuit]);
     assert_eq!(press(Key::Escape), [Action::Escape]);
     assert!(matches!(&press(Key::Num5)[..], [Action::Load(input)] if input.input == "cartwheel"));
+}
+
+#[test]
+fn n_goes_from_marked_moment_to_marked_moment() {
+    let mut world = World::on(Tab::Scene);
+    world.moments = Scene::builtin("antennae").unwrap().view.moments;
+    let mut harness = world.shown(700.0);
+    let mut at = |time: f64| {
+        harness.state_mut().status.time = time;
+        after(&mut harness, |harness| harness.key_press(Key::N))
+    };
+    assert_eq!(at(1.25), [Action::GoToMoment(0)]);
+    assert_eq!(at(1e3), [Action::GoToMoment(0)], "after the last one follows the first");
+    harness.state_mut().moments.clear();
+    assert_eq!(after(&mut harness, |harness| harness.key_press(Key::N)), []);
 }
 
 #[test]

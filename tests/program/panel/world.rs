@@ -17,7 +17,7 @@ use gravitile::live::{
     BlockFacts, Command, ForceError, Inspected, InspectedTree, InspectedWalk, Rates, Report,
     Status, TimeKeeper,
 };
-use gravitile::scene::{RunHints, Scene};
+use gravitile::scene::{Moment, RunHints, Scene};
 use gravitile::sim::{DevicePart, EngineKind, Settings};
 use gravitile::units::Units;
 use gravitile_app::panel::{
@@ -58,6 +58,7 @@ pub struct World {
     pub defaults: Integration,
     pub history: History,
     pub past: Vec<PastMark>,
+    pub moments: Vec<Moment>,
     pub is_at_end: bool,
     pub times: Option<FrameTimes>,
     pub recording: Option<(PathBuf, u64)>,
@@ -142,6 +143,7 @@ impl World {
             inspected: Inspected::default(),
             defaults: Integration::of(&Settings::default()),
             history: History::default(),
+            moments: scene.view.moments.clone(),
             is_at_end: false,
             past: (0..10).map(|k| PastMark { time: 0.1 * f64::from(k), marked: k == 4 }).collect(),
             times: Some(FrameTimes {
@@ -211,6 +213,7 @@ impl World {
             defaults: &self.defaults,
             history: &self.history,
             past: &self.past,
+            moments: &self.moments,
             is_at_end: self.is_at_end,
             times: self.times.as_ref(),
             panel_secs: 0.0004,

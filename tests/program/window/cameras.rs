@@ -94,3 +94,33 @@ fn camera_direction_setting_is_remembered() {
     let text = std::fs::read_to_string(settings_path(&folder)).unwrap();
     assert!(text.contains("directs = false"), "{text}");
 }
+
+#[test]
+fn marked_moment_is_reached_from_before_and_from_after() {
+    if !can_run_window_tests() {
+        return;
+    }
+    let scene = Scene::builtin("toomre-direct").unwrap();
+    let marked = scene.view.moments[0].camera.time;
+    let args = ["view", "toomre-direct", "-n", "300", "--engine", "cpu", "--paused"];
+    let session = Session::open(&args, Tab::File);
+    session.wait_until_idle();
+    let begins = session.screenshot();
+    let go = || {
+        session.press_key("n", "Character(\"n\")");
+        session.wait_for("the moment", || {
+            (session.step() > 0 && session.is_idle() && session.is_paused()).then_some(())
+        });
+        let time = session.save_snapshot().time;
+        // A step may pass it.
+        assert!(time >= marked - 1e-6 && time < marked + scene.run.dt, "{time}, not {marked}");
+    };
+    go();
+    assert!(session.screenshot().count_changed(&begins, SKY) > 100, "another camera");
+    session.press_key("space", "Named(Space)");
+    let later = session.step() + 30;
+    session.wait_for("later steps", || (session.step() > later).then_some(()));
+    go();
+    session.xdotool(&["key", "ctrl+z"]);
+    session.wait_for("the later state", || (session.step() > later).then_some(()));
+}
