@@ -231,10 +231,11 @@ mod tests {
         let error = with_keyframes(odd, &path, file).unwrap_err().to_string();
         assert!(error.contains("keyframe"), "{error}");
         // Moments are no keyframes, and stay.
-        let moment = "\n[[view.moment]]\ntitle = \"now\"\ntime = 1.0\n";
+        // After the scene's own.
+        let moment = "\n[[view.moment]]\ntitle = \"now\"\ntime = 99.0\n";
         let with_moment = with_keyframes(&(text.to_owned() + moment), &path, file).unwrap();
         let scene = super::super::Scene::from_toml(&with_moment, file).unwrap();
-        assert_eq!((scene.view.keyframes.len(), scene.view.moments.len()), (2, 1));
+        assert_eq!((scene.view.keyframes.len(), scene.view.moments.len()), (2, 2));
     }
 
     #[test]

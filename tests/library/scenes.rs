@@ -87,6 +87,7 @@ fn built_in_scenes_build_with_centre_of_mass_at_rest() {
         assert_eq!(scene.name, name);
         assert!(!scene.about.is_empty() && scene.title != name, "{name} should tell what it is");
         assert!(scene.run.until / scene.run.dt > 100.0, "{name} should be worth running");
+        assert!(!scene.view.moments.is_empty(), "{name} should mark a moment");
         for moment in &scene.view.moments {
             let time = moment.camera.time;
             assert!(time > 0.0 && time < scene.run.until, "{name}: {} at {time}", moment.title);

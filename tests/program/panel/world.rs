@@ -143,7 +143,7 @@ impl World {
             inspected: Inspected::default(),
             defaults: Integration::of(&Settings::default()),
             history: History::default(),
-            moments: scene.view.moments.clone(),
+            moments: Vec::new(),
             is_at_end: false,
             past: (0..10).map(|k| PastMark { time: 0.1 * f64::from(k), marked: k == 4 }).collect(),
             times: Some(FrameTimes {
