@@ -148,7 +148,7 @@ fn scene_bits_are_unchanged() {
         ("antennae", 0x824be670034c01a4),
         ("mice", 0xa062c4bb16a9350a),
         ("m51", 0x4f2a0aa5835c8a20),
-        ("milky-way-andromeda", 0x62ed0b8ad4434e54),
+        ("milky-way-andromeda", 0x3f6387a420aa3ee3),
         ("cartwheel", 0x2816cc361cef26e1),
         ("minor-merger", 0x10fcd946251df7ba),
         ("toomre-retrograde", 0x3831cc7ef162bc11),
