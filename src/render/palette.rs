@@ -159,11 +159,11 @@ fn linear_rgb_of([l, a, b]: [f32; 3]) -> [f32; 3] {
 /// The colour of the `nth` (from 0) component of a role: first galaxy bluish, second golden.
 pub fn component_colour(role: Role, nth: usize) -> [f32; 3] {
     const DISKS: [[f32; 3]; 4] =
-        [[0.38, 0.66, 1.38], [1.36, 0.83, 0.29], [0.50, 1.00, 0.86], [1.20, 0.62, 0.74]];
+        [[0.38, 0.66, 1.38], [1.36, 0.83, 0.29], [0.50, 1.00, 0.86], [1.35, 0.34, 0.44]];
     const BULGES: [[f32; 3]; 4] =
         [[1.16, 1.00, 0.74], [1.34, 0.58, 0.36], [1.05, 1.00, 0.66], [1.28, 0.76, 0.56]];
     const STARS: [[f32; 3]; 4] =
-        [[0.92, 0.96, 1.12], [1.28, 0.84, 0.42], [0.52, 0.78, 1.30], [0.60, 1.08, 0.86]];
+        [[0.92, 0.96, 1.12], [1.28, 0.84, 0.42], [0.52, 0.78, 1.30], [1.30, 0.30, 0.30]];
     match role {
         Role::Disk => DISKS[nth % DISKS.len()],
         Role::Bulge => BULGES[nth % BULGES.len()],
@@ -193,6 +193,49 @@ mod tests {
     fn colour_blind_axes(colour: [f32; 3]) -> (f32, f32) {
         let [lightness, _, yellow] = oklab(colour);
         (lightness, yellow)
+    }
+
+    /// What a linear colour looks like to eyes without a kind of cones: the matrices for severity 1
+    /// of Machado, Oliveira & Fernandes 2009, IEEE TVCG 15, 1291.
+    const WITHOUT_GREEN: [[f32; 3]; 3] = [
+        [0.367_322, 0.860_646, -0.227_968],
+        [0.280_085, 0.672_501, 0.047_413],
+        [-0.011_82, 0.042_94, 0.968_881],
+    ];
+    const WITHOUT_RED: [[f32; 3]; 3] = [
+        [0.152_286, 1.052_583, -0.204_868],
+        [0.114_503, 0.786_281, 0.099_216],
+        [-0.003_882, -0.048_116, 1.051_998],
+    ];
+
+    /// Distance in OKLab of two colours at their brightest, as such eyes see them.
+    fn apart(a: [f32; 3], b: [f32; 3], eyes: &[[f32; 3]; 3]) -> f32 {
+        let seen = |colour: [f32; 3]| {
+            let most = colour.into_iter().fold(0.0, f32::max);
+            let cone = |row: &[f32; 3]| {
+                let light: f32 = row.iter().zip(colour).map(|(k, c)| k * c / most).sum();
+                light.max(0.0)
+            };
+            oklab([cone(&eyes[0]), cone(&eyes[1]), cone(&eyes[2])])
+        };
+        let squares = seen(a).into_iter().zip(seen(b)).map(|(a, b)| (a - b) * (a - b));
+        squares.sum::<f32>().sqrt()
+    }
+
+    #[test]
+    fn four_disks_and_four_groups_of_stars_differ_for_colour_blind_eyes() {
+        for role in [Role::Disk, Role::Star] {
+            for (a, b) in (0..4).flat_map(|a| (0..a).map(move |b| (a, b))) {
+                let colours = [a, b].map(|nth| component_colour(role, nth));
+                for eyes in [&WITHOUT_GREEN, &WITHOUT_RED] {
+                    let apart = apart(colours[0], colours[1], eyes);
+                    // Five times what is just noticed, 0.02.
+                    assert!(apart > 0.1, "{role:?} {a} and {b}: {apart}");
+                }
+            }
+        }
+        // Rose and mint, which these eyes confuse.
+        assert!(apart([1.2, 0.62, 0.74], [0.5, 1.0, 0.86], &WITHOUT_GREEN) < 0.1);
     }
 
     #[test]
