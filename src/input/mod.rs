@@ -5,6 +5,7 @@ mod isolated;
 mod packed;
 mod parts;
 mod settings;
+mod thrown;
 
 pub use parts::Parts;
 

@@ -124,7 +124,7 @@ mod tests {
     }
 
     /// Texts of which each option takes one that changes it.
-    const SAMPLES: [&str; 8] = [
+    const SAMPLES: [&str; 9] = [
         "-0.375",
         "7",
         "x.y=0.5",
@@ -132,6 +132,7 @@ mod tests {
         "-1.5,0,2e-9",
         "0.5,2",
         "plummer:mass=2.5,scale=1e-3",
+        "cluster:mass=2.5,size=1e-3,n=20",
         "it's a name",
     ];
 

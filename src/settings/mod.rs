@@ -24,6 +24,7 @@ mod output;
 mod snapshot;
 mod step_length;
 mod steps;
+mod throw;
 mod values;
 
 pub use adapter::{AdapterIdentity, AdapterName, AdapterRequest, one_or_several};
@@ -39,4 +40,5 @@ pub use snapshot::SnapshotChoice;
 pub use step_length::StepLength;
 pub(crate) use step_length::check_accuracy;
 pub use steps::{BlockRequest, StepRequest};
+pub use throw::{Throw, ThrownKind};
 pub use values::{DeviceCount, MAX_PIXELS, MAX_SIDE_PX, PictureSize, Point, Rebuild, ValueRange};

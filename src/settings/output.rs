@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{EngineRequest, InputRequest, LookRequest, PictureSize, Point, StepRequest};
+use super::{EngineRequest, InputRequest, LookRequest, PictureSize, Point, StepRequest, Throw};
 
 /// A simulation recorded in a folder.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -159,6 +159,12 @@ pub struct ViewRequest {
         arg(short, value_name = "TIME", allow_negative_numbers = true, help_heading = "Window")
     )]
     pub t: Option<f64>,
+    /// Throw something into the run, KIND:NAME=VALUE,..; may be given more than once. Kinds: body,
+    /// cluster, galaxy. t is the time; mass; n the number of bodies; size the scale length of a
+    /// cluster or of a galaxy's disk; x, y, z and vx, vy, vz its place and velocity; tilt and node
+    /// (degrees) turn a galaxy; seed. In the bodies' units
+    #[cfg_attr(feature = "options", arg(long, value_name = "THING", help_heading = "Window"))]
+    pub throw: Vec<Throw>,
     /// Show the picture alone, without panel and bar, as inside another page
     #[cfg_attr(feature = "options", arg(long, help_heading = "Window"))]
     pub embed: bool,

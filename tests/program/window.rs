@@ -17,3 +17,4 @@ mod person;
 mod several;
 mod slips;
 mod stories;
+mod throwing;

@@ -10,7 +10,7 @@ use gravitile::integrate::Integrator;
 use gravitile::integrate::blocks::BlockSettings;
 use gravitile::live::Command;
 use gravitile::scene::Orbit;
-use gravitile::settings::DeviceCount;
+use gravitile::settings::{DeviceCount, Throw};
 use gravitile::sim::{EngineKind, Settings};
 
 /// How the bodies are integrated.
@@ -63,6 +63,10 @@ pub enum Action {
     GoToMoment(usize),
     /// Bookmarks the current state.
     Bookmark,
+    /// Switches between turning the picture with a drag and throwing something in.
+    ThrowMode,
+    /// Throws something into the run now; its own time is not used.
+    Throw(Throw),
     /// Undoes the last change.
     Undo,
     /// Goes back to the bodies that an undo left.

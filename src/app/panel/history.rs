@@ -15,8 +15,9 @@ pub struct History {
     /// Step count at the last change of the time step or the integrator; earlier errors are those
     /// of the old one.
     changed_at: Option<u64>,
-    /// The external field of the reports to come.
+    /// The external field and the number of bodies of the reports to come.
     field: Field,
+    count: usize,
     since_sample_secs: f64,
     clock_secs: f64,
     /// Whether [`History::take_ruined`] has returned true for this run.
@@ -41,13 +42,14 @@ pub struct RateSample {
 pub struct ReportSample {
     /// The diagnostics as reported.
     pub report: Report,
-    /// (E - E0) / |E0| since the beginning, without the jumps where softening or field were changed.
+    /// (E - E0) / |E0| since the beginning, without the jumps where softening, field or number of
+    /// bodies were changed.
     pub energy_error: f64,
-    /// The energy at the beginning, and by how much changes of softening and field have changed it
-    /// since.
+    /// The energy at the beginning, and by how much those changes have changed it since.
     first_energy: f64,
     jumps: f64,
     field: Field,
+    count: usize,
 }
 
 const SAMPLE_SECS: f64 = 0.1;
@@ -75,13 +77,17 @@ impl History {
         });
     }
 
-    /// Adds diagnostics. A change of softening or of the field changes the energy: this jump is no
+    /// Adds diagnostics. A change of softening, field or number of bodies changes the energy: this jump is no
     /// error, and the accumulated error remains. If steps were taken between the reports before and after the
     /// change, their error counts as part of the jump.
     pub fn report(&mut self, report: &Report) {
         let energy = report.diagnostics.energy();
         let (first_energy, jumps) = match self.reports.last() {
-            Some(last) if last.report.softening == report.softening && last.field == self.field => {
+            Some(last)
+                if last.report.softening == report.softening
+                    && last.field == self.field
+                    && last.count == self.count =>
+            {
                 (last.first_energy, last.jumps)
             }
             Some(last) => {
@@ -100,7 +106,8 @@ impl History {
         self.later.retain(|later| later.report.time > report.time);
         let energy_error = gravitile::diagnostics::relative_change(energy - jumps, first_energy);
         let (report, field) = (report.clone(), self.field.clone());
-        self.reports.push(ReportSample { report, energy_error, first_energy, jumps, field });
+        let count = self.count;
+        self.reports.push(ReportSample { report, energy_error, first_energy, jumps, field, count });
     }
 
     /// Continues from `time`: later reports are hidden, and reappear if the user goes there again
@@ -114,9 +121,10 @@ impl History {
         self.changed_at = self.changed_at.map(|changed_at| changed_at.min(steps));
     }
 
-    /// Sets the external field of the reports to come.
-    pub fn set_field(&mut self, field: &Field) {
+    /// Sets the external field and the number of bodies of the reports to come.
+    pub fn set_forces(&mut self, field: &Field, count: usize) {
         self.field.clone_from(field);
+        self.count = count;
     }
 
     /// Clears the diagnostics, for other bodies.
@@ -189,7 +197,7 @@ mod tests {
         let mut history = History::default();
         history.report(&report(0.0, 0.1, -2.0));
         history.report(&report(1.0, 0.1, -1.5));
-        history.set_field(&"point:mass=1".parse().unwrap());
+        history.set_forces(&"point:mass=1".parse().unwrap(), 0);
         for (time, energy) in [(1.0, -7.0), (2.0, -7.0)] {
             history.report(&report(time, 0.1, energy));
             assert_eq!(history.newest_compared().unwrap().energy_error, 0.5);
@@ -201,6 +209,19 @@ mod tests {
         history.go_to(0.5);
         history.report(&report(0.6, 0.1, -7.0));
         assert_eq!(history.newest_compared().unwrap().energy_error, 0.0);
+    }
+
+    #[test]
+    fn bodies_thrown_in_keep_the_energy_error() {
+        let mut history = History::default();
+        history.set_forces(&Field::default(), 100);
+        history.report(&report(0.0, 0.1, -2.0));
+        history.set_forces(&Field::default(), 150);
+        for time in [1.0, 2.0] {
+            history.report(&report(time, 0.1, -9.0));
+            assert_eq!(history.newest_compared().map(|sample| sample.energy_error), Some(0.0));
+        }
+        assert!(!history.take_ruined());
     }
 
     #[test]

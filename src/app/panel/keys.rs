@@ -79,6 +79,7 @@ pub const KEYS: &[Key] = &[
         let first = (!f.moments.is_empty()).then_some(0);
         next.or(first).map(Action::GoToMoment).into_iter().collect()
     }),
+    key("t", &[Code::T], "throw in with a drag, or turn again", |_| vec![Action::ThrowMode]),
     key("1 2 3", &[Code::Num1], "shell, random sphere, expanding", |_| load("random-shell")),
     key("", &[Code::Num2], "", |_| load("random-sphere")),
     key("", &[Code::Num3], "", |_| load("expanding")),
@@ -183,7 +184,7 @@ pub fn sheet(context: &Context, open: &mut bool) {
     let high = (room.y - 60.0).max(100.0);
     // A row of keys is 23 points high.
     let needed = match (has_gesture_column, columns) {
-        (true, _) => 400.0,
+        (true, _) => 430.0,
         (false, 2) => 600.0,
         _ => 920.0,
     };

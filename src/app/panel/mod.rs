@@ -25,6 +25,7 @@ mod scene;
 mod score;
 mod status;
 mod theme;
+mod throw;
 mod transport;
 pub mod tree;
 mod trial;
@@ -41,8 +42,10 @@ pub use keys::{KEYS, Key, sheet};
 pub use scene::{MeetingOffer, SceneForm};
 pub use score::ScoreForm;
 pub use status::{BEHIND, LEFT_OUT};
-pub(crate) use theme::quantity;
 pub use theme::style;
+pub(crate) use theme::{number, quantity};
+pub use throw::ThrowForm;
+pub(crate) use throw::arrow;
 pub use transport::{PAST_BYTES, PastMark};
 pub use trial::TrialForm;
 pub use view::{ViewChoice, Viewpoint};
@@ -128,6 +131,8 @@ pub struct Panel {
     pub tree: tree::TreeForm,
     /// The card of the body that was clicked on.
     pub card: BodyCard,
+    /// What a drag in the picture throws in, if it does.
+    pub throw: ThrowForm,
     accuracy: accuracy::AccuracyForm,
     field: field::FieldForm,
     file: file::FileForm,
@@ -271,7 +276,12 @@ impl Panel {
         actions: &mut Vec<Action>,
     ) {
         match tab {
-            Tab::Scene => self.scene.show(ui, facts, actions),
+            Tab::Scene => {
+                self.scene.show(ui, facts, actions);
+                if growth::is_due(ui.ctx(), "throw in") {
+                    self.throw.show(ui, actions);
+                }
+            }
             Tab::Physics => {
                 physics::show(ui, facts, (&mut self.accuracy, &mut self.field), actions);
             }

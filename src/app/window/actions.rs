@@ -61,6 +61,8 @@ impl WindowState {
             Action::GoTo(at) => self.request_past_state(at)?,
             Action::GoToMoment(at) => self.go_to_moment(at)?,
             Action::Bookmark => self.bookmark()?,
+            Action::ThrowMode => self.toggle_throwing(),
+            Action::Throw(throw) => self.throw(throw)?,
             Action::Undo => self.undo()?,
             Action::Redo => self.redo(),
 
@@ -117,6 +119,8 @@ impl WindowState {
             panel.welcome.open = false;
         } else if panel.scene.has_encounter() {
             panel.scene.drop_encounter();
+        } else if panel.throw.on {
+            panel.throw.on = false;
         } else if panel.card.body.is_some() {
             panel.card.body = None;
         } else if self.output.window.fullscreen().is_some() {

@@ -11,7 +11,7 @@ use gravitile::render::{Camera, ColourBy, Exposure, Follow};
 use gravitile::scene::{RunHints, Scene};
 use gravitile::settings::{
     CommandLine, DeviceCount, EngineRequest, InputRequest, KernelRequest, LookRequest,
-    MethodRequest, Point, StepRequest, TreeRequest, ValueRange, ViewRequest, link,
+    MethodRequest, Point, StepRequest, Throw, TreeRequest, ValueRange, ViewRequest, link,
 };
 use gravitile::sim::Settings;
 
@@ -51,6 +51,8 @@ pub struct Shown<'a> {
     /// What the camera follows by default.
     pub default_follow: Follow,
     pub start: &'a Start,
+    /// What is thrown in during the run.
+    pub throws: &'a [Throw],
     /// Time of the run, and whether it is paused.
     pub now: (f64, bool),
 }
@@ -100,6 +102,7 @@ impl Shown<'_> {
             is_default: false,
             paused,
             t: None,
+            throw: self.throws.to_vec(),
             embed,
             shaders,
             engine: self.engine(),
@@ -226,6 +229,7 @@ mod tests {
         view: ViewChoice,
         camera: Camera,
         start: Start,
+        throws: Vec<Throw>,
     }
 
     impl State {
@@ -250,6 +254,7 @@ mod tests {
             let components = bodies.components.clone();
             let field = loaded.snapshot.attributes.get("field").cloned();
             let (input, hints) = (request.input, loaded.run);
+            let throws = request.throw;
             Self {
                 input,
                 components,
@@ -260,6 +265,7 @@ mod tests {
                 view,
                 camera,
                 start,
+                throws,
             }
         }
 
@@ -276,6 +282,7 @@ mod tests {
                 camera: &self.camera,
                 default_follow: Follow::Nothing,
                 start: &self.start,
+                throws: &self.throws,
                 now: (0.0, false),
             };
             let link = Shown { now: (1.25, true), ..shown }.link();
@@ -343,6 +350,12 @@ mod tests {
             "streaks" => &["--streaks", "0.5"],
             "renderer" => &["--renderer", "cpu"],
             "target" => &["--target", "-1.5,0,2"],
+            "throw" => &[
+                "--throw",
+                "galaxy:t=1.5,mass=0.2,size=0.5,n=300,seed=7,x=-3,vy=0.25,tilt=60,node=-30",
+                "--throw",
+                "body:t=2,mass=1",
+            ],
             "paused" => &["--paused"],
             "embed" => &["--embed"],
             "shaders" => &["--shaders", "my shaders"],

@@ -167,6 +167,7 @@ impl WindowState {
                 Event::Failed(error) => self.failed(&error),
             }
         }
+        self.throw_what_is_due();
     }
 
     fn store_state(&mut self, state: &Arc<State>) {
@@ -186,9 +187,11 @@ impl WindowState {
                 self.go_to_state(&to)?;
                 self.simulated.loading.iter_mut().for_each(|loading| loading.moment = moment);
             }
+            Purpose::Throw(throw) => self.throw_into(*throw, state)?,
             Purpose::Change(settings) => {
                 let gpu = &self.output.screen.gpu;
-                self.simulated.loading = Some(Loading::change(gpu, session, state, *settings)?);
+                let from = (Arc::clone(&session.initial), state);
+                self.simulated.loading = Some(Loading::change(gpu, session, from, *settings)?);
                 // Steps that the old engine takes meanwhile would be lost, so it stops.
                 session.live.rest();
             }

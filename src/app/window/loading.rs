@@ -16,7 +16,7 @@ use gravitile::live::{Background, Command, Live};
 use gravitile::render::Survey;
 use gravitile::render::ages::{ages, times_of_formation};
 use gravitile::scene::RunHints;
-use gravitile::settings::{InputRequest, StepRequest};
+use gravitile::settings::{InputRequest, StepRequest, Throw};
 use gravitile::sim::{Choice, Settings, State};
 
 /// Duration of a whole scene or snapshot at the default speed, in seconds.
@@ -30,6 +30,8 @@ pub struct RunRequest {
     pub settings: Settings,
     /// Another external field than that of the bodies.
     pub field: Option<Field>,
+    /// What is thrown in during the run, in order of time.
+    pub throws: Vec<Throw>,
 }
 
 /// A session that is being loaded.
@@ -76,26 +78,66 @@ impl Loading {
         Self::start(what, keeps_view, move || load(gpu, input, request))
     }
 
-    /// Continues from `state` with other settings, for example another engine or device.
+    /// Continues from a state of `initial` with other settings, for example another engine or
+    /// device.
     pub fn change(
         gpu: &Arc<Gpu>,
         session: &Session,
-        state: &Arc<State>,
+        (initial, state): (Arc<Initial>, &Arc<State>),
         settings: Settings,
     ) -> Result<Self> {
-        let (gpu, state) = (Arc::clone(gpu), Arc::clone(state));
         let now = session.live.settings();
-        let what = what_changes(now, &settings);
-        // With the same settings and devices the choice of the engine is reused.
+        let what = what_changes(now, &settings).to_owned();
+        // With the same bodies, settings and devices the choice of the engine is reused.
         let choice = session.live.choice();
-        let is_same_devices = choice.gpu.as_ref().is_none_or(|first| Arc::ptr_eq(first, &gpu))
+        let is_same_devices = choice.gpu.as_ref().is_none_or(|first| Arc::ptr_eq(first, gpu))
             && choice.devices().all(|gpu| !gpu.is_lost());
-        let choice = Some(choice.clone()).filter(|_| is_same_devices && *now == settings);
-        let settings = settings.going_on_from(&state);
-        let (initial, keeper) = (Arc::clone(&session.initial), session.live.keeper().clone());
+        let is_same = Arc::ptr_eq(&initial, &session.initial);
+        let choice =
+            Some(choice.clone()).filter(|_| is_same_devices && is_same && *now == settings);
+        let mut settings = settings.going_on_from(state);
+        if !is_same {
+            // A device takes a frame that suits the bodies.
+            settings.frame = None;
+        }
+        let state = Arc::clone(state);
+        let make = move || Ok((initial, state.bodies.clone()));
+        Self::going_on(gpu, session, (what, choice), settings, make)
+    }
+
+    /// Continues from `state` with something thrown in, whose bodies get ids from `first_id` on.
+    pub fn throw(
+        gpu: &Arc<Gpu>,
+        session: &Session,
+        state: &Arc<State>,
+        throw: Throw,
+        first_id: u64,
+    ) -> Result<Self> {
+        let what = format!("throwing in a {}", throw.kind.name());
+        let now = session.live.settings().going_on_from(state);
+        let settings = Settings { frame: None, ..now };
+        let (initial, state) = (Arc::clone(&session.initial), Arc::clone(state));
+        let of = settings.clone();
+        let make = move || {
+            let (initial, bodies) = initial.with(throw, &state, &of, first_id)?;
+            Ok((Arc::new(initial), bodies))
+        };
+        Self::going_on(gpu, session, (what, None), settings, make)
+    }
+
+    /// Continues the run of `session` with what `make` returns: the bodies now, and what they
+    /// belong to.
+    fn going_on(
+        gpu: &Arc<Gpu>,
+        session: &Session,
+        (what, choice): (String, Option<Choice>),
+        settings: Settings,
+        make: impl FnOnce() -> Result<(Arc<Initial>, Bodies)> + Send + 'static,
+    ) -> Result<Self> {
+        let (gpu, keeper) = (Arc::clone(gpu), session.live.keeper().clone());
         let (beyond_end, backwards) = (session.beyond_end, session.live.dt() < 0.0);
-        Self::start(what.to_owned(), true, move || async move {
-            let now = state.bodies.clone();
+        Self::start(what, true, move || async move {
+            let (initial, now) = make()?;
             let mut live = open(&gpu, choice, now, settings, keeper.units_per_sec).await?;
             if backwards {
                 live.apply(Command::Reverse)?;
@@ -170,6 +212,8 @@ async fn load(gpu: Arc<Gpu>, input: InputRequest, request: RunRequest) -> Result
         centre: heavy.centre_of_mass().into(),
         bodies: heavy,
         title,
+        throws: request.throws,
+        thrown: 0,
     };
     Ok(Session { notes, ..Session::new(Arc::new(initial), live) })
 }

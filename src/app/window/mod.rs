@@ -49,6 +49,7 @@ mod simulated;
 mod state;
 mod steer;
 mod stillness;
+mod throwing;
 mod trace;
 mod undo;
 mod viewer;

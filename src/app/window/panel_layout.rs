@@ -11,6 +11,7 @@ use super::output::Output;
 use super::simulated::{Purpose, Simulated};
 use super::state::WindowState;
 use super::steer::{PointerRequest, tracking};
+use super::throwing::Aim;
 use super::viewer::Viewer;
 use crate::panel::overlay::Marks;
 use crate::panel::{self, Action, Facts, Tab};
@@ -24,6 +25,9 @@ pub type Shapes = (Vec<ClippedShape>, bool, f32);
 /// Shown when the user moves a directed camera.
 const TAKEN_OVER: &str =
     "the camera is yours: it no longer directs (tab View, directed camera; ctrl+z)";
+
+/// A shorter drag throws nothing in, in points.
+const LEAST_DRAG: f32 = 6.0;
 
 /// Shown when zooming reaches its limit.
 const ZOOM_ENDS: &str = "the zoom ends here: f fits all bodies, Home goes back to the start";
@@ -85,6 +89,7 @@ impl WindowState {
         let (mut actions, mut pointer_request) = (Vec::new(), None);
         let [covered, below] = self.covered_px();
         self.viewer.steering.below_px = below;
+        self.viewer.steering.throws = self.panel.throw.on;
         let size = self.output.screen.picture_size();
         let (control, panel_secs) = (self.viewer.control(), self.output.panel_secs);
         let mut by_hand = false;
@@ -155,6 +160,16 @@ impl WindowState {
                 }
                 let shown = steering.shown(covered, size);
                 let units = view.units(&session.initial.template.units);
+                if let Some(PointerRequest::Throw { camera, pixels, points, released }) =
+                    pointer_request
+                {
+                    let from = (&*session, past.latest());
+                    let aim = Aim::of(&panel.throw, from, (&camera, size), pixels, units);
+                    panel::arrow(ui, points, &aim.text);
+                    if released && points[0].distance(points[1]) >= LEAST_DRAG {
+                        actions.push(Action::Throw(aim.throw));
+                    }
+                }
                 if panel.covers(ui.ctx()).y == 0.0 {
                     panel::overlay::show(ui, view, (&shown, size, covered), &units.length);
                 }
@@ -220,8 +235,8 @@ impl WindowState {
         self.inspect_forces();
         match pointer_request {
             Some(PointerRequest::Release) => self.viewer.follow(Follow::Nothing),
-            Some(pick) => self.request_state(Purpose::Pick(pick)),
-            None => {}
+            Some(pick @ PointerRequest::Pick { .. }) => self.request_state(Purpose::Pick(pick)),
+            Some(PointerRequest::Throw { .. }) | None => {}
         }
         let is_held = self.input.context.input(|input| input.pointer.any_down());
         self.undo.watch_view(&self.viewer.choice, is_held);

@@ -9,7 +9,9 @@
 
 use std::sync::Arc;
 
+use super::session::Initial;
 use crate::panel::{PAST_BYTES, PastMark};
+use gravitile::bodies::Bodies;
 use gravitile::sim::State;
 
 /// Largest number of stored states: enough for the time bar.
@@ -34,6 +36,8 @@ pub struct Past {
     /// The time of the latest state taken in, or gone to.
     now: Option<f64>,
     latest: Option<Arc<State>>,
+    /// What the states belong to: the bodies as loaded, and those with more that were thrown in.
+    initials: Vec<Arc<Initial>>,
 }
 
 impl Past {
@@ -54,6 +58,26 @@ impl Past {
         self.stored.insert(at, Stored { state: Arc::clone(state), marked });
         self.thin();
         self.update_marks();
+    }
+
+    /// Records what the states to come belong to.
+    pub fn note_initial(&mut self, initial: &Arc<Initial>) {
+        if !self.initials.iter().any(|known| Arc::ptr_eq(known, initial)) {
+            self.initials.push(Arc::clone(initial));
+        }
+    }
+
+    /// What a state belongs to: ids of bodies that were thrown in are not used again in a run.
+    pub fn initial_of(&self, state: &State) -> Option<&Arc<Initial>> {
+        let of = |bodies: &Bodies| (bodies.len(), bodies.id.last().copied());
+        self.initials.iter().find(|initial| of(&initial.bodies) == of(&state.bodies))
+    }
+
+    /// An id above all that bodies of this run have had.
+    pub fn next_id(&self, now: &Initial) -> u64 {
+        let all = self.initials.iter().map(|initial| &initial.bodies).chain([&now.bodies]);
+        let largest = all.flat_map(|bodies| bodies.id.iter().copied()).max();
+        largest.map_or(0, |id| id.saturating_add(1))
     }
 
     /// Records that the run continues from the state at this time; all stored states stay.
@@ -132,7 +156,6 @@ fn bytes(state: &State) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use gravitile::bodies::Bodies;
 
     fn state(time: f64) -> Arc<State> {
         let (bodies, acceleration) = (Bodies::default(), Vec::new());

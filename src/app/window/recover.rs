@@ -1,6 +1,8 @@
 //! Recovery from device errors: opens a new device, and continues from the latest state that was
 //! read back.
 
+use std::sync::Arc;
+
 use super::loading::Loading;
 use super::quality::AdaptiveQuality;
 use super::session::Session;
@@ -86,7 +88,8 @@ impl WindowState {
         let gpu = &self.output.screen.gpu;
         if let Some(state) = self.simulated.past.latest() {
             let time = session.time(state.time, &self.viewer.choice);
-            return Ok((Loading::change(gpu, session, state, settings)?, Some(time)));
+            let from = (Arc::clone(&session.initial), state);
+            return Ok((Loading::change(gpu, session, from, settings)?, Some(time)));
         }
         let (input, request) = (session.initial.input.clone(), self.simulated.requested.clone());
         Ok((Loading::input(gpu, input, request, true)?, None))

@@ -185,7 +185,9 @@ impl WindowState {
     pub(super) fn go_to_state(&mut self, state: &Arc<State>) -> Result<()> {
         let Some(session) = &mut self.simulated.session else { return Ok(()) };
         let settings = session.live.settings().clone();
-        let mut change = Loading::change(&self.output.screen.gpu, session, state, settings)?;
+        let initial = self.simulated.past.initial_of(state).unwrap_or(&session.initial);
+        let from = (Arc::clone(initial), state);
+        let mut change = Loading::change(&self.output.screen.gpu, session, from, settings)?;
         let direction = if state.time < session.live.status().time { "back" } else { "on" };
         change.what =
             format!("going {direction} to {}", session.time(state.time, &self.viewer.choice));

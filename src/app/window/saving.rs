@@ -151,6 +151,7 @@ impl WindowState {
             camera: &self.viewer.steering.camera(),
             default_follow: session.default_follow(),
             start: &self.start,
+            throws: &initial.throws,
             now: (session.live.status().time, session.live.keeper().paused),
         }))
     }

@@ -14,14 +14,15 @@ use gravitile::live::{Command, Live, Tempo};
 use gravitile::render::request::default_follow;
 use gravitile::render::{Follow, Survey};
 use gravitile::scene::{Moment, RunHints, ViewHints};
-use gravitile::settings::InputRequest;
+use gravitile::settings::{InputRequest, Throw};
 use gravitile::sim::State;
 use gravitile::snapshot::Snapshot;
 
 /// Tolerance for reaching the end, as a fraction of a step.
 pub const ROUNDING: f64 = 1e-6;
 
-/// What was loaded: the initial bodies and everything derived from them.
+/// What was loaded: the initial bodies and everything derived from them. Bodies that were thrown in
+/// are where they began.
 pub struct Initial {
     pub input: InputRequest,
     /// Units, facts and columns that a saved snapshot repeats; without bodies.
@@ -41,6 +42,10 @@ pub struct Initial {
     pub title: String,
     /// Statistics of the bodies that looks need, with their ages.
     pub survey: Survey,
+    /// What is thrown in during the run, in order of time; the first `thrown` of them are among the
+    /// bodies already.
+    pub throws: Vec<Throw>,
+    pub thrown: usize,
 }
 
 impl Initial {
@@ -61,6 +66,8 @@ pub struct Session {
     /// The time to which the run goes as fast as possible, and whether it pauses there.
     pub goal: Option<f64>,
     pub pauses_at_goal: bool,
+    /// Whether a planned throw has failed: no other one is tried.
+    pub refused_throw: bool,
     /// The kernel's source, made when first shown and after each change.
     pub wgsl: Option<(KernelVariant, String)>,
 }
@@ -75,6 +82,7 @@ impl Session {
             beyond_end: false,
             goal: None,
             pauses_at_goal: false,
+            refused_throw: false,
             wgsl: None,
         }
     }
@@ -139,7 +147,8 @@ impl Session {
     /// The time from which on no step may begin.
     pub fn limit(&self) -> Option<f64> {
         let end = self.end().filter(|_| !self.beyond_end && self.live.dt() > 0.0);
-        end.into_iter().chain(self.goal).reduce(f64::min)
+        let throw = self.planned_throw().map(|throw| throw.time);
+        end.into_iter().chain(self.goal).chain(throw).reduce(f64::min)
     }
 
     /// Takes the run to a later time as fast as possible, but not beyond its end. An earlier time

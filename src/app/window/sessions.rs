@@ -7,7 +7,7 @@ use super::encounter::Meeting;
 use super::loading::{Loading, RunRequest};
 use super::machine;
 use super::past::Past;
-use super::session::Session;
+use super::session::{Initial, Session};
 use super::simulated::{Purpose, Simulated, suited};
 use super::state::WindowState;
 use super::stillness::Stillness;
@@ -36,6 +36,8 @@ impl WindowState {
         // The requested lengths and times suited the previous bodies.
         let mut request = self.simulated.requested.clone();
         (request.steps.eps, request.steps.dt, request.steps.blocks.dt_max) = (None, None, None);
+        self.simulated.requested.throws.clear();
+        request.throws.clear();
         let mut loading = Loading::input(&self.output.screen.gpu, input, request, false)?;
         loading.plays = plays;
         self.simulated.loading = Some(loading);
@@ -107,6 +109,8 @@ impl WindowState {
                 // The current simulation continues.
                 if let Some(session) = &mut self.simulated.session {
                     session.live.go_on();
+                    // A planned throw that failed would fail again.
+                    session.refused_throw = true;
                     let settings = session.live.settings().clone();
                     self.simulated.request_devices_of(&settings);
                 }
@@ -163,7 +167,9 @@ impl WindowState {
         } else {
             self.begin_run(last, &mut session, plays, request.as_ref());
         }
-        self.simulated.history.set_field(&session.live.settings().field);
+        let history = &mut self.simulated.history;
+        history.set_forces(&session.live.settings().field, session.live.len());
+        self.simulated.past.note_initial(&session.initial);
         if let Some(request) = request {
             self.apply_request(&request, &mut session);
         }
@@ -180,8 +186,13 @@ impl WindowState {
 
     /// Prepares a session that continues the last one from one of its states.
     fn continue_run(&mut self, last: Option<Session>, session: &mut Session) {
+        if last.as_ref().is_some_and(|last| !Arc::ptr_eq(&last.initial, &session.initial)) {
+            self.adapt_to(&session.initial);
+            self.viewer.begin_paths(session);
+        }
         let history = &mut self.simulated.history;
         if let Some(last) = last {
+            session.refused_throw = last.refused_throw;
             // The tempo may have changed while the new session was loaded.
             session.live.take_tempo_of(last.live.keeper());
             (session.goal, session.pauses_at_goal) = (last.goal, last.pauses_at_goal);
@@ -192,6 +203,23 @@ impl WindowState {
         let time = session.live.status().time;
         self.simulated.past.go_to(time);
         history.go_to(time);
+    }
+
+    /// Forgets bodies and components that are not there after going back before a throw.
+    fn adapt_to(&mut self, initial: &Initial) {
+        let (count, parts) = (initial.bodies.len(), initial.bodies.components.len());
+        for body in [&mut self.panel.tree.body, &mut self.panel.card.body] {
+            *body = body.filter(|body| *body < count);
+        }
+        let is_gone = match self.viewer.choice.follow {
+            Follow::Body(body) => body >= count,
+            Follow::Component(part) => usize::from(part) >= parts,
+            Follow::Nothing | Follow::CentreOfMass => false,
+        };
+        if is_gone {
+            self.viewer.follow(Follow::Nothing);
+        }
+        self.viewer.directing.points.clear();
     }
 
     /// Prepares a session of other bodies, or of the same ones from their beginning.

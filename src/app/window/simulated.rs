@@ -15,7 +15,7 @@ use gravitile::error::{Error, Result};
 use gravitile::gpu::{DeviceClass, Gpu};
 use gravitile::live::Background;
 use gravitile::scene::Scene;
-use gravitile::settings::{InputRequest, ViewRequest};
+use gravitile::settings::{InputRequest, Throw, ViewRequest};
 use gravitile::sim::{Settings, State};
 
 pub struct Simulated {
@@ -45,6 +45,8 @@ pub enum Purpose {
     Save(PathBuf),
     /// To find the body at a pixel.
     Pick(PointerRequest),
+    /// To throw something into it.
+    Throw(Box<Throw>),
     /// To continue with other settings.
     Change(Box<Settings>),
     /// To store it before the stored state `to` is shown, on the way to a moment if one is given;
@@ -58,7 +60,8 @@ impl Simulated {
         let input = suited(request.input.clone(), gpu.adapter.class);
         let (steps, settings) = (request.steps.clone(), request.engine.settings()?);
         let sharing = Sharing::begin(gpu, &settings.adapter);
-        let requested = RunRequest { steps, settings, field: None };
+        let requested =
+            RunRequest { steps, settings, field: None, throws: in_order(request.throw.clone()) };
         let loading = Loading::input(gpu, input, requested.clone(), false)?;
         Ok(Self {
             session: None,
@@ -86,6 +89,12 @@ impl Simulated {
         let requested = &mut self.requested.settings;
         (requested.devices, requested.adapter) = (settings.devices, settings.adapter.clone());
     }
+}
+
+/// In order of their times.
+fn in_order(mut throws: Vec<Throw>) -> Vec<Throw> {
+    throws.sort_by(|a, b| a.time.total_cmp(&b.time));
+    throws
 }
 
 /// Sets a number of bodies that runs smoothly on this class of device, if none is requested. A

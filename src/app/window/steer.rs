@@ -31,6 +31,9 @@ pub struct Steering {
     fits: Option<PictureSize>,
     /// Pixels below that the panel of a narrow window covers.
     pub below_px: f64,
+    /// Whether a drag throws something in, instead of turning the picture; and where it began.
+    pub throws: bool,
+    throw_from: Option<egui::Pos2>,
     /// Last known position of the followed bodies.
     followed: Option<DVec3>,
     /// Last centre of mass.
@@ -56,6 +59,17 @@ pub enum PointerRequest {
     },
     /// To stop following: the picture was moved by hand.
     Release,
+    /// To throw something in.
+    Throw {
+        /// The camera at the time of the drag.
+        camera: Camera,
+        /// Beginning and end of the drag in the picture.
+        pixels: [DVec2; 2],
+        /// The same in the window.
+        points: [egui::Pos2; 2],
+        /// Whether it has ended.
+        released: bool,
+    },
 }
 
 impl Steering {
@@ -67,6 +81,8 @@ impl Steering {
             moving: None,
             fits: None,
             below_px: 0.0,
+            throws: false,
+            throw_from: None,
             followed: None,
             centre: None,
             hit_limit: false,
@@ -159,11 +175,20 @@ impl Steering {
         let mut request = None;
         let before = self.camera;
         let touch = ui.input(|input| input.multi_touch());
+        if touch.is_some() {
+            // A second finger: the picture is zoomed or moved.
+            self.throw_from = None;
+        }
         if let Some(touch) = touch.filter(|touch| free.contains(touch.center_pos)) {
             let middle = place(touch.center_pos);
             self.zoom(f64::from(touch.zoom_delta), middle, size);
             self.camera = self.camera.panned(to_px(touch.translation_delta), size);
             request = (touch.translation_delta.length() > 2.0).then_some(PointerRequest::Release);
+        } else if self.throws
+            && (response.dragged_by(PointerButton::Primary)
+                || response.drag_stopped_by(PointerButton::Primary))
+        {
+            request = self.throw_request(ui, &response, &place);
         } else if response.dragged_by(PointerButton::Primary) {
             self.camera = self.camera.dragged(to_px(response.drag_delta()), size);
         } else if response.dragged_by(PointerButton::Secondary)
@@ -195,6 +220,25 @@ impl Steering {
             self.moving = None;
         }
         request
+    }
+
+    /// The throw of a drag from where the button was pressed.
+    fn throw_request(
+        &mut self,
+        ui: &Ui,
+        response: &egui::Response,
+        place: &impl Fn(egui::Pos2) -> DVec2,
+    ) -> Option<PointerRequest> {
+        if response.drag_started_by(PointerButton::Primary) {
+            self.throw_from = ui.input(|input| input.pointer.press_origin());
+        }
+        let (from, to) = (self.throw_from?, response.interact_pointer_pos()?);
+        let released = response.drag_stopped_by(PointerButton::Primary);
+        if released {
+            self.throw_from = None;
+        }
+        let (pixels, points) = ([place(from), place(to)], [from, to]);
+        Some(PointerRequest::Throw { camera: self.camera, pixels, points, released })
     }
 
     /// Advances by `secs`: smooth moves, the slow orbit, following.

@@ -424,3 +424,21 @@ fn only_leapfrog_is_available_backwards() {
     let mut harness = world.shown(TALL);
     assert_eq!(click(&mut harness, "hermite4"), []);
 }
+
+#[test]
+fn what_a_drag_throws_in_is_chosen_in_the_panel() {
+    let mut harness = World::on(Tab::Scene).shown(1000.0);
+    let chosen = |harness: &egui_kittest::Harness<'_, World>| harness.state().panel.throw.clone();
+    assert!(!chosen(&harness).on);
+    assert_eq!(click(&mut harness, "Throw in"), [Action::ThrowMode]);
+    click(&mut harness, "cluster");
+    slide(&mut harness, "size", 0.2);
+    let form = chosen(&harness);
+    assert_eq!((form.kind.name(), form.size_part, form.count()), ("cluster", 0.2, 1000));
+    click(&mut harness, "body");
+    assert_eq!(chosen(&harness).count(), 1);
+    harness.state_mut().panel.throw.on = true;
+    harness.run();
+    assert_eq!(click(&mut harness, "Drag in the picture"), [Action::ThrowMode]);
+    assert_eq!(after(&mut harness, |h| h.key_press(egui::Key::T)), [Action::ThrowMode]);
+}

@@ -403,6 +403,19 @@ impl Session {
         gravitile::snapshot::read(&line["says saved ".len()..]).unwrap()
     }
 
+    /// Copies the command line by the File tab, which must be open, and returns it.
+    pub fn copy_command_line(&self) -> String {
+        let mark = self.line_count();
+        let at = place(World::on(Tab::File), |harness| {
+            harness.get_by_label("Copy the command line").rect().center()
+        });
+        self.click(at, "does CopyCommandLine");
+        let line = self.wait_for("it", || {
+            self.find_line(mark, |line| line.starts_with("says copied: gravitile view"))
+        });
+        line["says copied: ".len()..].to_owned()
+    }
+
     /// Waits until the program exits.
     pub fn wait_for_exit(&self) -> ExitStatus {
         let start = Instant::now();

@@ -158,3 +158,49 @@ fn smooth_move_ends_exactly_at_its_target() {
     }
     assert_eq!(steering.camera(), target.orbited(0.0));
 }
+
+#[test]
+fn drag_throws_instead_of_turning_while_that_is_on() {
+    let context = egui::Context::default();
+    let mut steering = Steering::new(Camera::default());
+    steering.throws = true;
+    let frame = |steering: &mut Steering, number: u32, x: f32, press: Option<bool>| {
+        let pos = egui::pos2(x, 200.0);
+        let mut events = vec![egui::Event::PointerMoved(pos)];
+        events.extend(press.map(|pressed| egui::Event::PointerButton {
+            pos,
+            button: PointerButton::Primary,
+            pressed,
+            modifiers: egui::Modifiers::default(),
+        }));
+        let screen = egui::Rect::from_min_size(egui::Pos2::ZERO, egui::vec2(1000.0, 600.0));
+        let time = Some(f64::from(number) / 60.0);
+        let input =
+            egui::RawInput { screen_rect: Some(screen), time, events, ..Default::default() };
+        let mut request = None;
+        let mut output = context.run_ui(input, |ui| request = steering.input(ui, 0.0, size()));
+        output.textures_delta.clear();
+        request
+    };
+    let path = [(300.0, None), (300.0, Some(true)), (350.0, None), (420.0, None)];
+    let mut last = None;
+    for (number, (x, press)) in (0..).zip(path) {
+        last = frame(&mut steering, number, x, press);
+    }
+    let ends = |request| match request {
+        Some(PointerRequest::Throw { pixels: [from, to], released, .. }) => {
+            ([from.x, to.x], released)
+        }
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(ends(last), ([300.0, 420.0], false));
+    let end = frame(&mut steering, 4, 420.0, Some(false));
+    assert_eq!(ends(end), ([300.0, 420.0], true));
+    assert_eq!(steering.camera(), Camera::default());
+    // A drag turns the picture again.
+    steering.throws = false;
+    for (number, (x, press)) in (5..).zip(path) {
+        assert_eq!(frame(&mut steering, number, x, press), None);
+    }
+    assert_ne!(steering.camera(), Camera::default());
+}
