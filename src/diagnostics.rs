@@ -4,7 +4,7 @@
 //! All in f64 with compensated sums in the order of the bodies, whatever the number of cores, so
 //! that equal states give equal bits.
 
-mod density_centre;
+mod shrinking_spheres;
 
 use glam::DVec3;
 use rayon::prelude::*;
@@ -13,7 +13,7 @@ use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 use crate::math::{length, sum_of, sum_vec_of, weighted_quantiles};
 
-pub use density_centre::{SHRINK, SPHERES, density_centre, least_in_sphere};
+pub use shrinking_spheres::{SHRINK, SPHERES, density_centre, least_in_sphere};
 
 /// The mass fractions whose radii are reported by default: 10, 50 and 90 %.
 pub const FRACTIONS: [f64; 3] = [0.1, 0.5, 0.9];
