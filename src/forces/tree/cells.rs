@@ -70,33 +70,40 @@ impl Cells {
     /// more on either side, or as many as there are. Cells whose parent begins in an earlier part
     /// or crosses have no parent here.
     pub fn of_part(keys: &[Key], own: Range<usize>, leaf: usize) -> (Self, Vec<Crossing>) {
-        let runs = Runs { keys, leaf };
-        let begins: Vec<Begin> = own.clone().into_par_iter().map(|i| runs.begin(i)).collect();
+        let begins = begins(keys, own.clone(), leaf);
         let next = keys.get(own.end);
         let keys = &keys[own];
-        // Depth first; `above` holds the current parents.
+        // Depth first; `above` holds the current parents, of which those above `deepest` are open.
         let mut above = [NO_PARENT; LEVELS as usize + 1];
         let mut depth_first: Vec<Cell> = Vec::new();
         let mut crossing = Vec::new();
-        for (i, begin) in begins.iter().enumerate() {
-            for level in begin.level..begin.level + begin.cells {
-                let first = i as u32;
-                if next.is_some_and(|next| next.shared(keys[i]) >= level) {
-                    crossing.push(Crossing { first, level });
-                    above[level as usize] = NO_PARENT;
+        let mut deepest = 0;
+        let close = |cells: &mut Vec<Cell>, ended: &[u32], end: usize| {
+            for &number in ended {
+                if let Some(cell) = cells.get_mut(number as usize) {
+                    cell.count = end as u32 - cell.first;
+                }
+            }
+        };
+        for (i, begin) in begins.iter().enumerate().filter(|(_, begin)| begin.cells > 0) {
+            let levels = usize::from(begin.level)..usize::from(begin.level + begin.cells);
+            // Where a cell ends, another of its level or of a higher one begins.
+            close(&mut depth_first, &above[levels.start.min(deepest)..deepest], i);
+            deepest = levels.end;
+            for level in levels {
+                let (first, number) = (i as u32, level as u32);
+                if next.is_some_and(|next| next.shared(keys[i]) >= number) {
+                    crossing.push(Crossing { first, level: number });
+                    above[level] = NO_PARENT;
                     continue;
                 }
-                let parent = level.checked_sub(1).map_or(NO_PARENT, |up| above[up as usize]);
-                above[level as usize] = depth_first.len() as u32;
-                let (count, child, children) = (0, 0, 0);
+                let parent = level.checked_sub(1).map_or(NO_PARENT, |up| above[up]);
+                above[level] = depth_first.len() as u32;
+                let (level, count, child, children) = (number, 0, 0, 0);
                 depth_first.push(Cell { first, count, level, parent, child, children });
             }
         }
-        depth_first.par_iter_mut().for_each(|cell| {
-            let from = &keys[cell.first as usize..];
-            let is_in = |other: &Key| other.shared(from[0]) >= cell.level;
-            cell.count = from.partition_point(is_in) as u32;
-        });
+        close(&mut depth_first, &above[..deepest], keys.len());
         (by_level(&depth_first), crossing)
     }
 
@@ -121,57 +128,42 @@ impl Cells {
 #[derive(Clone, Copy)]
 struct Begin {
     /// Level of the first of them.
-    level: u32,
+    level: u8,
     /// Number of cells, each one level deeper than the one before.
-    cells: u32,
+    cells: u8,
 }
 
-struct Runs<'a> {
-    keys: &'a [Key],
-    leaf: usize,
-}
-
-impl Runs<'_> {
-    fn shared(&self, i: usize, j: usize) -> u32 {
-        self.keys[i].shared(self.keys[j])
-    }
-
-    /// One more than the deepest level of a run that begins at `i` or before and reaches past body
-    /// `i + leaf`; 0 if not even the root does.
-    fn reaches(&self, i: usize) -> u32 {
-        if i + self.leaf < self.keys.len() { self.shared(i, i + self.leaf) + 1 } else { 0 }
-    }
-
-    /// Which cells begin at body `i`.
-    fn begin(&self, i: usize) -> Begin {
-        // Levels below this one begin anew at i; the root begins at body 0.
-        let level = if i == 0 { 0 } else { self.shared(i - 1, i) + 1 };
-        if level > LEVELS {
-            return Begin { level, cells: 0 };
-        }
-        let least = u32::from(i == 0 || self.is_divided(i, level - 1));
-        let deepest = self.reaches(i).min(LEVELS);
-        Begin { level, cells: least.max((deepest + 1).saturating_sub(level)) }
-    }
-
-    /// Whether the run of `level` that contains, but does not begin with, body `i` holds more than
-    /// a leaf.
-    fn is_divided(&self, i: usize, level: u32) -> bool {
-        if i >= self.leaf && self.shared(i - self.leaf, i) >= level {
-            return true;
-        }
-        // The run begins at most leaf - 1 bodies before i.
-        let (mut low, mut high) = ((i + 1).saturating_sub(self.leaf), i - 1);
-        while low < high {
-            let middle = (low + high) / 2;
-            if self.shared(middle, i) >= level {
-                high = middle;
-            } else {
-                low = middle + 1;
+/// The cells that begin at each body of the part `own` of the curve: levels that it does not share
+/// with the body before, down to one below the deepest run around it that holds more than a leaf.
+fn begins(keys: &[Key], own: Range<usize>, leaf: usize) -> Vec<Begin> {
+    /// Bodies whose numbers stay in the cache.
+    const PART: usize = 1 << 12;
+    let of_part = |start: usize| {
+        let part = start..own.end.min(start + PART);
+        let first = part.start.saturating_sub(leaf);
+        // One more than the level of the deepest run from each body past the leaf-th after it.
+        let reaches =
+            |k: usize| keys.get(k + leaf).map_or(0, |other| keys[k].shared(*other) as u8 + 1);
+        let mut deepest: Vec<u8> = (first..part.end).map(reaches).collect();
+        // The largest of the body's own and those of `leaf` bodies before it.
+        let mut before = 0;
+        while before < leaf {
+            let by = (before + 1).min(leaf - before);
+            let mut larger = deepest.clone();
+            for (larger, other) in larger.iter_mut().skip(by).zip(&deepest) {
+                *larger = (*larger).max(*other);
             }
+            (deepest, before) = (larger, before + by);
         }
-        self.reaches(low) > level
-    }
+        deepest.drain(..part.start - first);
+        part.zip(deepest).map(|(i, deepest)| {
+            let level = i.checked_sub(1).map_or(0, |last| keys[last].shared(keys[i]) as u8 + 1);
+            let cells = (deepest.min(LEVELS as u8) + 1).saturating_sub(level);
+            Begin { level, cells }
+        })
+    };
+    let starts: Vec<usize> = own.clone().step_by(PART).collect();
+    starts.into_par_iter().flat_map_iter(of_part).collect()
 }
 
 /// Reorders cells from depth-first to level by level.

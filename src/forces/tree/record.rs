@@ -45,6 +45,22 @@ pub struct CellForce {
     pub half_trace: f32,
 }
 
+impl CellForce {
+    /// Of a cell with these moments.
+    pub fn of(moment: &Moment) -> Self {
+        let ([xx, yy, zz, xy, xz, yz], trace) = (moment.second, moment.trace());
+        let three = |q: f64| (3.0 * q) as f32;
+        Self {
+            centre: moment.centre_f32(),
+            mass: moment.mass as f32,
+            diagonal: [xx, yy, zz].map(three),
+            trace: (1.5 * trace) as f32,
+            off_diagonal: [xy, xz, yz].map(three),
+            half_trace: (0.5 * trace) as f32,
+        }
+    }
+}
+
 /// The box around the bodies: two vec4.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
@@ -74,8 +90,6 @@ impl CellRecord {
     /// The record of a cell for this opening rule.
     pub fn of(cell: &Cell, moment: &Moment, opening: &Opening, order: MultipoleOrder) -> Self {
         let centre = moment.centre_f32();
-        let ([xx, yy, zz, xy, xz, yz], trace) = (moment.second, moment.trace());
-        let three = |q: f64| (3.0 * q) as f32;
         let child = match cell.is_leaf() {
             true => IS_LEAF,
             false => cell.child << 4 | (cell.children - 1),
@@ -89,14 +103,7 @@ impl CellRecord {
                 first: cell.first,
                 count: cell.count,
             },
-            force: CellForce {
-                centre,
-                mass: moment.mass as f32,
-                diagonal: [xx, yy, zz].map(three),
-                trace: (1.5 * trace) as f32,
-                off_diagonal: [xy, xz, yz].map(three),
-                half_trace: (0.5 * trace) as f32,
-            },
+            force: CellForce::of(moment),
             bounds: CellBox {
                 lower: moment.lower,
                 level: cell.level,

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use rayon::prelude::*;
+
 use super::{Cells, Cube, Key, LEAF, Moment, PointMass, keys, moments, order};
 
 /// A tree over bodies, with the bodies in its order.
@@ -26,14 +28,15 @@ pub struct Tree {
 
 impl Tree {
     /// The tree over bodies around the origin.
-    pub fn new(places: &[PointMass]) -> Self {
-        let cube = Cube::around(places);
-        let keys = keys(&cube, places);
+    pub fn new(places: Vec<PointMass>) -> Self {
+        let cube = Cube::around(&places);
+        let keys = keys(&cube, &places);
         let order = Arc::new(order(&keys));
         let inside = order.partition_point(|&i| keys[i as usize] != Key::OUTSIDE);
-        let along: Vec<Key> = order[..inside].iter().map(|&i| keys[i as usize]).collect();
+        let along: Vec<Key> = order[..inside].par_iter().map(|&i| keys[i as usize]).collect();
         drop(keys);
-        let sorted = Arc::new(sorted(&order, places));
+        let sorted = Arc::new(sorted(&order, &places));
+        drop(places);
         let cells = Cells::new(&along, LEAF);
         let moments = moments(&cells, &sorted);
         Self { cube, order, inside, keys: along, sorted, cells, moments }
@@ -48,5 +51,5 @@ impl Tree {
 
 /// The bodies in the given order.
 fn sorted(order: &[u32], places: &[PointMass]) -> Vec<PointMass> {
-    order.iter().map(|&i| Cube::kept(&places[i as usize])).collect()
+    order.par_iter().map(|&i| Cube::kept(&places[i as usize])).collect()
 }

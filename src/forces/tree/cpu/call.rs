@@ -13,9 +13,7 @@ use super::super::Moment;
 #[cfg(not(target_arch = "wasm32"))]
 use super::super::domains::{graft::Grafted, select::SinkBox};
 use super::super::far::Expansion;
-use super::super::{
-    CellForce, CellRecord, GROUP, MultipoleOrder, Opening, PointMass, Tree, TreeConfig,
-};
+use super::super::{CellForce, Cells, GROUP, MultipoleOrder, Opening, PointMass, Tree, TreeConfig};
 use super::Gathered;
 use super::groups::{Groups, Logarithms};
 use super::kernel::{Block, Sums};
@@ -124,7 +122,8 @@ impl Call {
                 // Each stage takes a tenth of a second or more for a million bodies. An evaluation
                 // with a reused tree is not interrupted here.
                 stop::check()?;
-                let tree = Tree::new(&places);
+                // On one of the pool's threads, which wakes the others more cheaply than this one.
+                let tree = rayon::scope(|_| Tree::new(places));
                 stop::check()?;
                 let groups = match same {
                     true => Groups::of_tree(&tree),
@@ -223,20 +222,29 @@ impl Call {
         (self.tree, self.groups)
     }
 
-    /// The sizes of the sinks' known accelerations, for rules that need them.
+    /// The least of the sinks' known accelerations in each group, for rules that need them.
+    pub fn least_of(&self, acceleration: &[DVec3]) -> Vec<f64> {
+        let sizes = self.sizes(acceleration);
+        self.groups.least_accelerations(&sizes, &Logarithms::of(&sizes))
+    }
+
+    /// Their sizes.
     pub fn sizes(&self, acceleration: &[DVec3]) -> Vec<f64> {
         self.groups.sizes(acceleration, self.frame.acceleration_unit())
     }
 
-    /// Estimates of these sizes, and the number of interactions: for all sinks of a group the least
-    /// of [`SAMPLED`] of them.
+    /// Estimates of the least of these sizes in each group, and the number of interactions: the least
+    /// of [`SAMPLED`] sinks, attracted by leaves other than their own as points at their centres of
+    /// mass. Where neighbours in a leaf attract each other, estimates are too small, which only costs
+    /// time.
     ///
     /// # Errors
     /// [`crate::error::Error::Stopped`].
     pub fn estimate(&mut self) -> Result<(Vec<f64>, u64)> {
         let every = |range: &Range<usize>| {
             let (start, count) = (range.start, range.len());
-            (0..SAMPLED).map(move |k| start + (2 * k + 1) * count / (2 * SAMPLED))
+            let samples = SAMPLED.min(count);
+            (0..samples).map(move |k| start + (2 * k + 1) * count / (2 * samples))
         };
         let sampled: Vec<usize> = self.groups.ranges.iter().flat_map(every).collect();
         let n = sampled.len();
@@ -249,39 +257,69 @@ impl Call {
             sorted: Arc::new(sampled.iter().map(|&sink| self.groups.sorted[sink]).collect()),
             ranges: ranges.chain(outside).collect(),
         };
-        let own =
-            sampled.iter().map(|&sink| self.own.as_ref().map_or(sink as u32, |own| own[sink]));
-        let own = Some(own.collect());
-        let (groups, own, lost) = (
-            std::mem::replace(&mut self.groups, groups),
-            std::mem::replace(&mut self.own, own),
-            std::mem::take(&mut self.lost),
-        );
+        let (mut cells, mut points) = (self.tree.cells.cells.clone(), Vec::new());
+        // The point of each body.
+        let mut point_of = vec![NONE; self.outside.0 as usize];
+        let leaves = cells.iter_mut().zip(&self.tree.moments).filter(|(cell, _)| cell.is_leaf());
+        for (leaf, moment) in leaves {
+            let point = points.len() as u32;
+            point_of[leaf.first as usize..][..leaf.count as usize].fill(point);
+            (leaf.first, leaf.count) = (point, 1);
+            let [x, y, z] = moment.centre_f32();
+            points.push([x, y, z, moment.mass as f32]);
+        }
+        let first = points.len() as u32;
+        let (inside, along) = (self.outside.0, self.tree.sorted.len() as u32);
+        points.extend_from_slice(&self.tree.sorted[inside as usize..]);
+        point_of.extend((first..).take((along - inside) as usize));
+        let own = |&sink: &usize| {
+            let own = self.own.as_ref().map_or(sink as u32, |own| own[sink]);
+            point_of.get(own as usize).copied().unwrap_or(NONE)
+        };
+        let own = Some(sampled.iter().map(own).collect());
+        let mut rough = Self {
+            tree: Tree {
+                cells: Cells { cells, levels: Vec::new() },
+                moments: std::mem::take(&mut self.tree.moments),
+                sorted: Arc::new(points),
+                ..Tree::default()
+            },
+            groups,
+            outside: (first, self.outside.1),
+            own,
+            at_own_source: false,
+            lost: Vec::new(),
+            ..*self
+        };
         let mut found = Forces::default();
         found.resize(n, &Outputs::ACCELERATION);
-        let evaluated = self.evaluate(&COARSE, &[], false, &mut found);
-        let sizes = self.sizes(&found.acceleration);
-        (self.groups, self.own, self.lost) = (groups, own, lost);
-        let least = |sizes: &[f64]| sizes.iter().copied().fold(f64::INFINITY, f64::min);
-        let sizes = self.groups.ranges.iter().zip(sizes.chunks(SAMPLED));
-        let sizes = sizes.flat_map(|(range, sizes)| std::iter::repeat_n(least(sizes), range.len()));
-        Ok((sizes.collect(), evaluated?))
+        let evaluated = rough.evaluate(&COARSE, &[], false, &mut found);
+        self.tree.moments = std::mem::take(&mut rough.tree.moments);
+        let sizes = rough.sizes(&found.acceleration);
+        let mut sizes = sizes.as_slice();
+        let least = self.groups.ranges.iter().map(|range| {
+            let (own, rest) = sizes.split_at(SAMPLED.min(range.len()));
+            sizes = rest;
+            own.iter().copied().fold(f64::INFINITY, f64::min)
+        });
+        Ok((self.groups.floored(least.collect()), evaluated?))
     }
 
-    /// Computes `out` by this rule and returns the number of interactions. `sizes` are those of the
-    /// known accelerations, if the rule needs them.
+    /// Computes `out` by this rule and returns the number of interactions. `least` are the groups'
+    /// least accelerations, if the rule needs them.
     ///
     /// # Errors
     /// [`crate::error::Error::Stopped`].
     pub fn evaluate(
         &self,
         config: &TreeConfig,
-        sizes: &[f64],
+        least: &[f64],
         potential: bool,
         out: &mut Forces,
     ) -> Result<u64> {
         let rule = self.rule(config, potential);
-        let least = self.least(config, sizes, &Logarithms::of(sizes));
+        let none = vec![0.0; if least.is_empty() { self.groups.ranges.len() } else { 0 }];
+        let least = if least.is_empty() { &none[..] } else { least };
         let mut order = self.groups.order.iter();
         let mut interactions = 0;
         for (ranges, least) in self.groups.ranges.chunks(STORED).zip(least.chunks(STORED)) {
@@ -305,6 +343,7 @@ impl Call {
     }
 
     /// The least accelerations of the groups, whose sinks have these `sizes` of accelerations.
+    #[cfg(not(target_arch = "wasm32"))]
     fn least(&self, config: &TreeConfig, sizes: &[f64], mean: &Logarithms) -> Vec<f64> {
         match config.opening.needs_accelerations() {
             true => self.groups.least_accelerations(sizes, mean),
@@ -331,12 +370,11 @@ impl Call {
     /// What all groups share.
     fn rule(&self, config: &TreeConfig, potential: bool) -> Rule {
         let (opening, order) = (config.walked(), config.moments);
-        let record = |(cell, moment)| CellRecord::of(cell, moment, &opening, order).force;
         let (cells, moments) = (&self.tree.cells.cells, &self.tree.moments);
         let eps2 = self.softening_squared;
         Rule {
             opened: Opened::new(cells, moments, self.absent, &opening, order, eps2),
-            forces: cells.par_iter().zip(moments).map(record).collect(),
+            forces: moments.par_iter().map(CellForce::of).collect(),
             config: *config,
             potential,
             excludes: potential || !self.at_own_source,
@@ -484,16 +522,16 @@ fn own_places(tree: &Tree, groups: &Groups, sinks: &Sinks) -> Vec<u32> {
 /// away from their sources, or in one without mass.
 fn find_own(block: &mut Block, own: &impl Fn(usize) -> u32, runs: &[(u32, u32)]) -> Vec<usize> {
     let mut missed: Vec<usize> = (0..block.count).filter(|&k| own(k) != NONE).collect();
+    let mut sorted: Vec<(u32, usize)> = missed.iter().map(|&k| (own(k), k)).collect();
+    sorted.sort_unstable();
     let mut index = 0;
     for &(first, count) in runs {
-        missed.retain(|&k| {
-            let is_there = (first..first + count).contains(&own(k));
-            if is_there {
-                block.own[k] = (index + own(k) - first) as f32;
-            }
-            !is_there
-        });
+        let begin = sorted.partition_point(|(own, _)| *own < first);
+        for &(own, k) in sorted[begin..].iter().take_while(|(own, _)| own - first < count) {
+            block.own[k] = (index + own - first) as f32;
+        }
         index += count;
     }
+    missed.retain(|&k| block.own[k] < 0.0);
     missed
 }

@@ -36,13 +36,13 @@ pub(super) struct Logarithms {
 impl Logarithms {
     /// Of the finite ones among these.
     pub fn of(sizes: &[f64]) -> Self {
-        let one = |size: &f64| Self {
-            sum: (size.max(LEAST).log2() * LOGARITHM_UNIT).round() as i64,
-            count: 1,
-        };
         let both = |a: Self, b: Self| Self { sum: a.sum + b.sum, count: a.count + b.count };
         let known = sizes.par_iter().filter(|size| size.is_finite());
-        known.map(one).reduce(Self::default, both)
+        known.map(|size| Self::of_one(*size)).reduce(Self::default, both)
+    }
+
+    fn of_one(size: f64) -> Self {
+        Self { sum: (size.max(LEAST).log2() * LOGARITHM_UNIT).round() as i64, count: 1 }
     }
 
     fn mean(self) -> f64 {
@@ -107,6 +107,19 @@ impl Groups {
             sizes[range.clone()].iter().copied().fold(f64::INFINITY, f64::min).max(floor)
         };
         self.ranges.iter().map(least).collect()
+    }
+
+    /// The same where only the least of each group are known.
+    pub fn floored(&self, mut least: Vec<f64>) -> Vec<f64> {
+        let mut mean = Logarithms::default();
+        for (size, range) in least.iter().zip(&self.ranges).filter(|(size, _)| size.is_finite()) {
+            let one = Logarithms::of_one(*size);
+            mean.sum += one.sum * range.len() as i64;
+            mean.count += range.len() as i64;
+        }
+        let floor = FLOOR * mean.mean();
+        least.iter_mut().for_each(|size| *size = size.max(floor));
+        least
     }
 
     /// The sinks of a group as the kernels need them.

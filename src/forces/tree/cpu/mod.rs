@@ -130,16 +130,16 @@ impl HostTree {
         let evaluated = if !config.opening.needs_accelerations() {
             call.evaluate(config, &[], potential, out)
         } else if sinks.acceleration.len() == sinks.position.len() {
-            call.evaluate(config, &call.sizes(sinks.acceleration), potential, out)
+            call.evaluate(config, &call.least_of(sinks.acceleration), potential, out)
         } else if *estimates {
             call.estimate()
-                .and_then(|(sizes, some)| Ok(some + call.evaluate(config, &sizes, potential, out)?))
+                .and_then(|(least, some)| Ok(some + call.evaluate(config, &least, potential, out)?))
         } else {
             // No accelerations are known yet; a first evaluation finds them.
             let by_angle = TreeConfig { opening: TreeConfig::FIRST, ..*config };
             call.evaluate(&by_angle, &[], false, out).and_then(|some| {
-                let sizes = call.sizes(&out.acceleration);
-                Ok(some + call.evaluate(config, &sizes, potential, out)?)
+                let least = call.least_of(&out.acceleration);
+                Ok(some + call.evaluate(config, &least, potential, out)?)
             })
         };
         if is_whole && evaluated.is_ok() {

@@ -66,7 +66,7 @@ impl TreeView {
             [x, y, z, (mass / frame.mass) as f32]
         };
         let places: Vec<PointMass> = position.par_iter().zip(gravitating_mass).map(place).collect();
-        let tree = Tree::new(&places);
+        let tree = Tree::new(places);
         let softening_squared = softening_squared(&frame, softening);
         Self { frame, softening_squared, groups: Groups::of_tree(&tree), tree }
     }

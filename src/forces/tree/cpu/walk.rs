@@ -89,30 +89,43 @@ impl Opened {
     ) -> Self {
         // Padding, so that all eight lanes can be read from the last cell on.
         let padded = moments.len() + CHILDREN - 1;
-        let column = |value: &(dyn Fn(&Moment) -> f32 + Sync)| {
-            let mut column: Vec<f32> = moments.par_iter().map(value).collect();
+        let mut columns: [Vec<f32>; 7] = std::array::from_fn(|_| vec![0.0; padded]);
+        let least = opening.least_distance_squared();
+        let [x, y, z, critical, radius, trace, mass] = &mut columns;
+        let rows = (moments, x, y, z, critical, radius, trace, mass).into_par_iter();
+        rows.for_each(|(moment, x, y, z, critical, radius, trace, mass)| {
+            [*x, *y, *z] = moment.centre_f32();
+            *critical = opening.critical(moment, order) as f32;
+            let squared = (moment.radius * moment.radius * least) as f32;
+            *radius = squared.max(NEAREST_SQUARED);
+            *trace = (1.5 * moment.trace()) as f32;
+            *mass = moment.mass as f32;
+        });
+        let [x, y, z, critical, radius_squared, trace, mass] = columns;
+        let corner = |side: &(dyn Fn(&Moment) -> f32 + Sync)| {
+            let mut column: Vec<f32> = moments.par_iter().map(side).collect();
             column.resize(padded, 0.0);
             column
         };
-        let mut cells = cells.to_vec();
-        cells.extend(cells.first().copied().into_iter().cycle().take(padded - moments.len()));
-        let axes = [0, 1, 2];
-        let least = opening.least_distance_squared();
-        let squared = |moment: &Moment| (moment.radius * moment.radius * least) as f32;
+        let corners = || {
+            let axes = [0, 1, 2];
+            [
+                axes.map(|axis| corner(&|m| m.lower[axis])),
+                axes.map(|axis| corner(&|m| m.upper[axis])),
+            ]
+        };
+        let mut all = Vec::with_capacity(padded);
+        all.extend_from_slice(cells);
+        all.extend(cells.first().into_iter().cycle().take(padded - moments.len()));
         Self {
-            centre: axes.map(|axis| column(&|moment| moment.centre_f32()[axis])),
-            critical: column(&|moment| opening.critical(moment, order) as f32),
-            radius_squared: column(&|moment| squared(moment).max(NEAREST_SQUARED)),
-            trace: column(&|moment| (1.5 * moment.trace()) as f32),
-            mass: column(&|moment| moment.mass as f32),
+            centre: [x, y, z],
+            critical,
+            radius_squared,
+            trace,
+            mass,
             softening_squared,
-            corners: opening.is_between_boxes().then(|| {
-                [
-                    axes.map(|axis| column(&|m| m.lower[axis])),
-                    axes.map(|axis| column(&|m| m.upper[axis])),
-                ]
-            }),
-            cells,
+            corners: opening.is_between_boxes().then(corners),
+            cells: all,
             absent: absent.unwrap_or(u32::MAX),
         }
     }
@@ -145,11 +158,10 @@ impl Opened {
     /// What becomes of each of the eight cells from `first` on, of which `count` are there.
     #[inline(always)]
     fn verdicts(&self, first: usize, count: u32, group: &Reach) -> Verdicts {
-        let eight = |column: &Vec<f32>| -> [f32; CHILDREN] {
-            let lanes = &column[first..first + CHILDREN];
-            std::array::from_fn(|k| lanes[k])
-        };
-        let centre = [0, 1, 2].map(|axis| eight(&self.centre[axis]));
+        let eight = |column: &Vec<f32>| eight(column, first);
+        // No `map`, which may be left as a call.
+        let [x, y, z] = &self.centre;
+        let centre = [eight(x), eight(y), eight(z)];
         let (critical, radius_squared) = (eight(&self.critical), eight(&self.radius_squared));
         let (trace, mass) = (eight(&self.trace), eight(&self.mass));
         let distance = |lower: &[[f32; CHILDREN]; 3], upper: &[[f32; CHILDREN]; 3]| {
@@ -167,9 +179,8 @@ impl Opened {
         let compared = match &self.corners {
             None => from_centre,
             Some(corners) => {
-                let [lower, upper] =
-                    [0, 1].map(|side| [0, 1, 2].map(|axis| eight(&corners[side][axis])));
-                distance(&lower, &upper)
+                let [[x, y, z], [u, v, w]] = corners;
+                distance(&[eight(x), eight(y), eight(z)], &[eight(u), eight(v), eight(w)])
             }
         };
         let near = &group.near;
@@ -189,6 +200,13 @@ impl Opened {
         }
         verdicts
     }
+}
+
+/// The values of the eight cells from `first` on.
+#[inline(always)]
+fn eight(column: &[f32], first: usize) -> [f32; CHILDREN] {
+    let (lanes, _) = column[first..].as_chunks::<CHILDREN>();
+    lanes[0]
 }
 
 /// For each of eight cells 1 in one of the lists, or in none.
