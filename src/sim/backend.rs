@@ -150,7 +150,8 @@ pub struct BackendEntry {
 }
 
 /// Opens a backend, given the chosen engine, the bodies, the settings, and what a snapshot held for
-/// a restart. It may take the positions and velocities out of the bodies.
+/// a restart. It may take the bodies, or their positions and velocities; [`Capabilities::host`] then
+/// has all that it took of the others.
 pub type OpenBackend = for<'a> fn(
     &'a Choice,
     &'a mut Bodies,

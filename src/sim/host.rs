@@ -41,24 +41,28 @@ pub const BACKEND: BackendEntry = BackendEntry {
                 }
                 false => engine,
             };
-            let state = HostState::open(with_motions_of(bodies), engine, settings, restart).await?;
+            let state = HostState::open(std::mem::take(bodies), engine, settings, restart).await?;
             Ok(Box::new(state) as Box<dyn Backend>)
         })
     },
 };
 
-/// A copy of `bodies` that takes their positions and velocities.
-pub(super) fn with_motions_of(bodies: &mut Bodies) -> Bodies {
-    let (position, velocity) =
-        (std::mem::take(&mut bodies.position), std::mem::take(&mut bodies.velocity));
-    Bodies { position, velocity, ..bodies.clone_by_all_cores() }
+/// G m, if G is not 1.
+fn own_mass(bodies: &Bodies, gravitational_constant: f64) -> Option<Vec<f64>> {
+    let g = gravitational_constant;
+    (g != 1.0).then(|| bodies.gravitating_mass(g))
+}
+
+/// G m of the bodies, whose [`own_mass`] this is.
+fn attracting<'a>(own_mass: &'a Option<Vec<f64>>, bodies: &'a Bodies) -> &'a [f64] {
+    own_mass.as_deref().unwrap_or(&bodies.mass)
 }
 
 /// Bodies, an engine and an integrator on the host.
 pub struct HostState {
     bodies: Bodies,
-    /// G m.
-    gravitating_mass: Vec<f64>,
+    /// G m, if G is not 1.
+    own_mass: Option<Vec<f64>>,
     acceleration: Vec<DVec3>,
     softening: f64,
     interactions: u64,
@@ -102,7 +106,7 @@ impl HostState {
         settings: &Settings,
         restart: Option<&Restart>,
     ) -> Result<Self> {
-        let gravitating_mass = bodies.gravitating_mass(settings.gravitational_constant);
+        let own_mass = own_mass(&bodies, settings.gravitational_constant);
         engine = InField::engine(engine, settings.gravitating_field());
         let softening = settings.softening;
         let n = bodies.len();
@@ -125,14 +129,16 @@ impl HostState {
                             (engine.interfaces().rebuilds, restart)
                         {
                             let built_at = rebuilds::find_on_host(&restart.columns, n);
-                            let (sources, _) = all_on_all(&bodies, &gravitating_mass, &[]);
+                            let (sources, _) =
+                                all_on_all(&bodies, attracting(&own_mass, &bodies), &[]);
                             rebuilds.resume(now, built_at.as_deref(), &sources, softening);
                         }
                         0
                     }
                     None => {
                         begin_step(engine.as_mut(), now, true);
-                        let (engine, known) = (engine.as_mut(), (&gravitating_mass[..], &[][..]));
+                        let known = (attracting(&own_mass, &bodies), &[][..]);
+                        let engine = engine.as_mut();
                         let outputs = &Outputs::ACCELERATION;
                         evaluate(engine, &bodies, known, softening, outputs, &mut forces).await?;
                         acceleration = std::mem::take(&mut forces.acceleration);
@@ -146,7 +152,8 @@ impl HostState {
                 // The integrator's time is 0 at step 0, whatever the outer clock shows.
                 let clock = Clock::new(0.0, settings.steps_before, settings.dt);
                 let accuracy = settings.blocks;
-                let field = Attractors { mass: &gravitating_mass, softening, id: &bodies.id };
+                let mass = attracting(&own_mass, &bodies);
+                let field = Attractors { mass, softening, id: &bodies.id };
                 let mut steps = match restart.filter(|restart| restart.has_steps()) {
                     Some(restart) => BlockSteps::resume(scheme, accuracy, restart)?,
                     None => {
@@ -163,7 +170,7 @@ impl HostState {
         let finer = None;
         Ok(Self {
             bodies,
-            gravitating_mass,
+            own_mass,
             acceleration,
             softening,
             interactions,
@@ -181,27 +188,29 @@ impl HostState {
     pub async fn replace(&mut self, bodies: &Bodies, settings: &Settings) -> Result<()> {
         let (softening, g) = (settings.softening, settings.gravitational_constant);
         crate::forces::check_softening(softening)?;
-        let masses: Vec<f64> = bodies.mass.iter().map(|mass| mass * g).collect();
+        let own_mass = own_mass(bodies, g);
         let (mut bodies, engine) = (bodies.clone(), self.engine.as_mut());
         match &mut self.stepping {
             Stepping::Shared { steps, .. } => {
                 let mut found = Forces::default();
                 let outputs = &Outputs::ACCELERATION;
                 begin_step(engine, settings.steps_before, true);
-                evaluate(engine, &bodies, (&masses, &[]), softening, outputs, &mut found).await?;
+                let known = (attracting(&own_mass, &bodies), &[][..]);
+                evaluate(engine, &bodies, known, softening, outputs, &mut found).await?;
                 *steps = settings.steps_before;
                 self.acceleration = found.acceleration;
                 self.interactions += engine.interactions(bodies.len());
             }
             Stepping::Blocks { steps, clock, .. } => {
-                let field = Attractors { mass: &masses, softening, id: &bodies.id };
+                let mass = attracting(&own_mass, &bodies);
+                let field = Attractors { mass, softening, id: &bodies.id };
                 let mut restarted = steps.restarted(&bodies, clock.time(), &field, engine).await?;
                 restarted.move_to_device(&field, engine).await;
                 restarted.synchronise(clock.time(), &mut bodies, &mut self.acceleration);
                 **steps = restarted;
             }
         }
-        (self.bodies, self.gravitating_mass, self.softening) = (bodies, masses, softening);
+        (self.bodies, self.own_mass, self.softening) = (bodies, own_mass, softening);
         Ok(())
     }
 
@@ -215,14 +224,7 @@ impl HostState {
     /// the range of numbers, which is named; any error leaves everything as before the step.
     pub async fn step(&mut self, dt: f64) -> Result<()> {
         let Self {
-            bodies,
-            gravitating_mass,
-            acceleration,
-            softening,
-            engine,
-            stepping,
-            interactions,
-            ..
+            bodies, own_mass, acceleration, softening, engine, stepping, interactions, ..
         } = self;
         match stepping {
             Stepping::Shared { step, forces, before, steps, .. } => {
@@ -232,7 +234,7 @@ impl HostState {
                 let mut accelerate = |bodies: &Bodies, out: &mut Vec<DVec3>| {
                     // A single body that is not finite would spread to all others in the next step.
                     bodies.check_range()?;
-                    let (sources, sinks) = all_on_all(bodies, gravitating_mass, out);
+                    let (sources, sinks) = all_on_all(bodies, attracting(own_mass, bodies), out);
                     begin_step(engine.as_mut(), next, false);
                     let outputs = &Outputs::ACCELERATION;
                     if !is_new {
@@ -272,8 +274,8 @@ impl HostState {
                 }
                 let mut next = *clock;
                 next.advance(1);
-                let field =
-                    Attractors { mass: gravitating_mass, softening: *softening, id: &bodies.id };
+                let mass = attracting(own_mass, bodies);
+                let field = Attractors { mass, softening: *softening, id: &bodies.id };
                 let advanced = steps.advance_whole(next.time(), &field, engine.as_mut()).await;
                 let now = match &advanced {
                     Ok(()) => next.time(),
@@ -303,7 +305,7 @@ impl HostState {
             };
         }
         let engine = self.finer.as_mut().unwrap_or(&mut self.engine);
-        let known = (&self.gravitating_mass[..], &self.acceleration[..]);
+        let known = (attracting(&self.own_mass, &self.bodies), &self.acceleration[..]);
         let (bodies, outputs, mut found) = (&self.bodies, &Outputs::POTENTIAL, Forces::default());
         evaluate(engine.as_mut(), bodies, known, self.softening, outputs, &mut found).await?;
         Ok(found.potential)

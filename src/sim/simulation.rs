@@ -9,7 +9,7 @@ use super::{
     Backend, BlocksView, Capabilities, Choice, Clock, EngineKind, HostState, Observed, Settings,
     VaryingStep, Watch,
 };
-use crate::bodies::Bodies;
+use crate::bodies::{Bodies, copied};
 use crate::diagnostics::Diagnostics;
 use crate::error::{Error, Result};
 use crate::forces::direct::gpu::{KernelConfig, KernelRequest};
@@ -27,7 +27,7 @@ pub struct Simulation {
     settings: Settings,
     choice: Choice,
     /// The fields that do not change: ids, masses, components; without positions and velocities,
-    /// which the backend has.
+    /// which the backend has. Empty if it has bodies in host memory.
     host_fields: Bodies,
 }
 
@@ -111,7 +111,7 @@ impl Simulation {
     async fn of(
         mut backend: Box<dyn Backend>,
         choice: Choice,
-        host_fields: Bodies,
+        bodies: Bodies,
         settings: Settings,
     ) -> Result<Self> {
         let varying = match settings.auto_dt {
@@ -122,15 +122,36 @@ impl Simulation {
             None => None,
         };
         let clock = Clock::new(settings.start, settings.steps_before, settings.dt);
-        let host_fields = without_motions(host_fields);
-        Ok(Self { backend, clock, varying, settings, choice, host_fields })
+        let host_fields = Bodies::default();
+        let mut opened = Self { backend, clock, varying, settings, choice, host_fields };
+        opened.keep_fields(bodies);
+        Ok(opened)
+    }
+
+    /// Stores what the backend does not have.
+    fn keep_fields(&mut self, bodies: Bodies) {
+        self.host_fields = match self.capabilities().host {
+            Some(_) => Bodies::default(),
+            None => Bodies { position: Vec::new(), velocity: Vec::new(), ..bodies },
+        };
+    }
+
+    /// The fields that do not change.
+    fn fields(&self) -> &Bodies {
+        self.capabilities().host.map_or(&self.host_fields, |host| host.bodies)
     }
 
     /// A copy of the fields that do not change, with room for positions and velocities.
     fn bodies_to_read(&self) -> Bodies {
-        let n = self.len();
-        let (position, velocity) = (bytemuck::zeroed_vec(n), bytemuck::zeroed_vec(n));
-        Bodies { position, velocity, ..self.host_fields.clone_by_all_cores() }
+        let (n, fields) = (self.len(), self.fields());
+        Bodies {
+            id: copied(&fields.id),
+            mass: copied(&fields.mass),
+            position: bytemuck::zeroed_vec(n),
+            velocity: bytemuck::zeroed_vec(n),
+            component: copied(&fields.component),
+            components: fields.components.clone(),
+        }
     }
 
     /// A simulation on the caller's own engine, called by the host; `settings` give the rest.
@@ -152,12 +173,11 @@ impl Simulation {
     pub(crate) async fn open_engine(
         choice: Choice,
         engine: Box<dyn ForceEngine>,
-        mut bodies: Bodies,
+        bodies: Bodies,
         settings: Settings,
     ) -> Result<Self> {
-        let of_state = super::host::with_motions_of(&mut bodies);
-        let state = HostState::open(of_state, engine, &settings, None).await?;
-        Self::of(Box::new(state), choice, bodies, settings).await
+        let state = HostState::open(bodies, engine, &settings, None).await?;
+        Self::of(Box::new(state), choice, Bodies::default(), settings).await
     }
 
     /// A simulation on the caller's own backend, which has already taken `bodies` and computed
@@ -210,12 +230,12 @@ impl Simulation {
 
     /// Number of bodies.
     pub fn len(&self) -> usize {
-        self.host_fields.len()
+        self.fields().len()
     }
 
     /// Always false: a simulation has at least one body.
     pub fn is_empty(&self) -> bool {
-        self.host_fields.is_empty()
+        self.fields().is_empty()
     }
 
     /// The settings it runs with.
@@ -443,7 +463,7 @@ impl Simulation {
         self.backend.replace(&bodies, &now).await?;
         let frame = self.capabilities().device.map(|device| device.first_frame);
         self.settings = Settings { frame, ..settings };
-        self.host_fields = without_motions(bodies);
+        self.keep_fields(bodies);
         self.renew_step().await
     }
 
@@ -454,10 +474,6 @@ impl Simulation {
             None => Ok(()),
         }
     }
-}
-
-fn without_motions(bodies: Bodies) -> Bodies {
-    Bodies { position: Vec::new(), velocity: Vec::new(), ..bodies }
 }
 
 /// Adds the time `when` it happened to an error about a body.
