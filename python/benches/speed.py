@@ -95,7 +95,7 @@ def steps_beside(program, n, steps):
     scene, ratios = gravitile.scene("plummer", n=n, seed=1), []
 
     def ours(count):
-        simulation = gravitile.Simulation(scene, engine="cpu", method="direct")
+        simulation = gravitile.Simulation(scene, engine="cpu", method="tree")
         begun = time.process_time()
         simulation.step(count)
         return time.process_time() - begun
@@ -103,12 +103,13 @@ def steps_beside(program, n, steps):
     def theirs(count):
         until = str(count * scene.dt)
         with tempfile.TemporaryDirectory() as folder:
-            options = ["-n", str(n), "--seed", "1", "--engine", "cpu", "--method", "direct"]
+            options = ["-n", str(n), "--seed", "1", "--engine", "cpu", "--method", "tree"]
             times = ["--dt", str(scene.dt), "--until", until, "--every", until]
-            before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
             run = [program, "run", "plummer", *options, *times, "--out", folder + "/run"]
             subprocess.run(run, check=True, capture_output=True)
-            return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
     for _ in range(5):
         own = ours(steps) - ours(1)
