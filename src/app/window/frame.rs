@@ -320,9 +320,7 @@ impl WindowState {
                 let drawing = drawings.next(now, may, frame);
                 let look = reduced_look.as_ref().filter(|_| drawing == Drawing::Reduced);
                 let scene = (&camera, look.unwrap_or(whole));
-                let is_reduced = drawing == Drawing::Reduced;
-                canvas
-                    .enlarge_pixels(handles, if is_reduced { quality.pixel_side() } else { 1.0 })?;
+                let side = if drawing == Drawing::Reduced { quality.pixel_side() } else { 1.0 };
                 // Glow brightens a picture up to fourfold, so one drawn with it has its own
                 // exposure.
                 if drawing == Drawing::Full && whole.style.exposure.adapt_secs().is_some() {
@@ -332,14 +330,14 @@ impl WindowState {
                 let (view, part) =
                     (&target.view, &mut |encoder: &mut _, part| timeline.end_part(encoder, part));
                 // This encoder contains the steps, so it is submitted even if the picture fails.
-                painted = match drawing {
+                painted = canvas.enlarge_pixels(handles, side).and_then(|()| match drawing {
                     Drawing::Cached => {
                         canvas.develop(handles, &mut encoder, view, points, scene, part)
                     }
                     _ => {
                         canvas.paint_in_parts(handles, &mut encoder, view, points, scene, now, part)
                     }
-                };
+                });
             } else {
                 drop(begin_drawing(&mut encoder, "no bodies", &target.view, NO_BODIES));
             }
