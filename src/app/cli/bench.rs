@@ -45,11 +45,12 @@ Examples:
   gravitile bench --compare a.jsonl b.jsonl --out comparison/
   gravitile bench --compare benches/results/*.jsonl --markdown")]
 pub struct Args {
-    /// Figure to measure: table, n, unroll, p, q (GPU Gems 3), sinks, fill, crossover, precision, order (Sapporo2),
-    /// transfer, blocks (kirin: sending bodies, runs on individual steps), ceilings, roofline, instructions, rule,
-    /// tree-error, tree-theta, tree-n, tree-parts, tree-rates (Octgrav), tree-bonsai (steps against errors), devices
-    /// (several adapters that share the bodies, chosen by --adapter 0,1), score, or all (except blocks and rule, which
-    /// take many minutes) [default: table; with --from, every figure in the file]
+    /// Figure to measure: table, n, unroll, p, q (GPU Gems 3), ladder, shapes (of the lesson: each kernel, p times q),
+    /// sinks, fill, crossover, precision, order (Sapporo2), transfer, blocks (kirin: sending bodies, runs on individual
+    /// steps), ceilings, roofline, instructions, rule, tree-error, tree-theta, tree-n, tree-parts, tree-rates
+    /// (Octgrav), tree-bonsai (steps against errors), devices (several adapters that share the bodies, chosen by
+    /// --adapter 0,1), score, or all (except blocks and rule, which take many minutes) [default: table; with --from,
+    /// every figure in the file]
     #[arg(long, value_name = "NAME")]
     figure: Option<String>,
     /// Folder for results.jsonl, results.csv, report.html and the plots; created if it does not exist. New records
