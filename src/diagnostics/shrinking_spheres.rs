@@ -71,7 +71,7 @@ fn add(sums: &mut Sums, more: Sums) {
     sums.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
 }
 
-/// Shells are made anew around a centre that is farther from theirs than this part of the radius.
+/// New shells are made around a centre that is farther from theirs than this part of the radius.
 const FAR: f64 = 0.125;
 /// Members of a part, whose shells are one after another in a list of its own.
 const PART: usize = 1 << 14;

@@ -77,9 +77,9 @@ impl History {
         });
     }
 
-    /// Adds diagnostics. A change of softening, field or number of bodies changes the energy: this jump is no
-    /// error, and the accumulated error remains. If steps were taken between the reports before and after the
-    /// change, their error counts as part of the jump.
+    /// Adds diagnostics. A change of softening, field or number of bodies changes the energy: this
+    /// jump is no error, and the accumulated error remains. If steps were taken between the reports
+    /// before and after the change, their error counts as part of the jump.
     pub fn report(&mut self, report: &Report) {
         let energy = report.diagnostics.energy();
         let (first_energy, jumps) = match self.reports.last() {

@@ -74,8 +74,8 @@ impl ThrowForm {
     }
 }
 
-/// Draws the velocity of what is being thrown in, between two points of the window, with `text`
-/// beside it.
+/// Draws the velocity of what is being thrown in, between two points of the window, with `text` at
+/// the tip.
 pub fn arrow(ui: &Ui, [from, to]: [Pos2; 2], text: &str) {
     let painter = ui.ctx().layer_painter(egui::LayerId::background());
     let stroke = Stroke::new(2.0, LINES[1]);

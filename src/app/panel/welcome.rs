@@ -1,5 +1,5 @@
-//! The welcome sheet: all scenes as pictures, and what the mouse does. It is beside the first scene
-//! or below it, in the panel's place, so that the scene is seen meanwhile.
+//! The welcome sheet: all scenes as pictures, and what the mouse does. It is shown in the panel's
+//! place, to the right of the first scene or below it, so that the scene stays visible.
 
 use egui::{Align, Button, Image, Layout, Panel, RichText, Ui, Vec2, vec2};
 
@@ -99,7 +99,7 @@ impl Welcome {
     /// The height, in points, from which a row of cards is seen below a scene.
     pub(super) const LEAST_HIGH: f32 = 230.0;
 
-    /// Its width in points beside a scene, in a window of that width.
+    /// Its width in points to the right of a scene, in a window of that width.
     pub(super) fn width(window: f32) -> f32 {
         (PART * window).round().clamp(WIDTH[0], WIDTH[1])
     }

@@ -14,7 +14,8 @@ use gravitile::measure::accesses;
 /// The name of the copy.
 const FILE: &str = "kernel.wgsl";
 
-/// The text of a kernel that reads the sources as `docs/lesson.md` says: from a storage buffer, each with its mass.
+/// The text of a kernel that reads the sources as `docs/lesson.md` says: from a storage buffer, each
+/// with its mass.
 fn editable(variant: &KernelVariant) -> Result<String> {
     let config = KernelConfig { uniform: false, broadcast: false, ..variant.config };
     KernelVariant { config, potential: false, alone: false, one_mass: false, ..*variant }.wgsl()

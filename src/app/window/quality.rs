@@ -7,9 +7,9 @@
 //! and sky, which determine the look ([`LOOK_SECS`]). Drawing all pixels counts as several effects:
 //! as these are dropped, larger and larger pixels are drawn, which are then enlarged; the panel
 //! keeps all pixels. Drawing all of many bodies does as well: a smaller and smaller fraction of the
-//! bodies is drawn, scaled to the light of all ([`BODIES_SECS`]). The last effect dropped comes back once pictures with it are expected
-//! to take clearly less than its limit. If it must then be dropped again, the wait before its next
-//! return doubles, so that nothing flickers.
+//! bodies is drawn, scaled to the light of all ([`BODIES_SECS`]). The last effect dropped comes
+//! back once pictures with it are expected to take clearly less than its limit. If it must then be
+//! dropped again, the wait before its next return doubles, so that nothing flickers.
 
 use gravitile::gpu::{DeviceClass, FrameTimes};
 use gravitile::render::{MOST_STOPS, PARTS, Style};

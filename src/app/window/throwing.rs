@@ -206,14 +206,21 @@ impl WindowState {
         let is_planned = session.planned_throw() == Some(&throw);
         let throw = if is_planned { throw } else { Throw { time: state.time, ..throw } };
         let first_id = self.simulated.past.next_id(&session.initial);
-        let text = format!(
+        let mut text = format!(
             "{} at {}: ctrl+z takes it out",
             in_words(&throw),
             session.time(state.time, &self.viewer.choice)
         );
+        let columns: Vec<&str> =
+            session.initial.template.extra.keys().map(String::as_str).collect();
+        if !columns.is_empty() {
+            text += &format!("; snapshots no longer have the columns {}", columns.join(", "));
+        }
         let loading = Loading::throw(&self.output.screen.gpu, session, state, throw, first_id)?;
         if !is_planned {
             self.undo.note(UndoStep::State(Arc::clone(state), session.live.keeper().paused));
+        }
+        if !is_planned || !columns.is_empty() {
             self.output.notify(text);
         }
         // Steps that would be taken meanwhile would be lost.

@@ -114,7 +114,7 @@ pub fn keys(cube: &Cube, places: &[PointMass]) -> Vec<Key> {
 /// The bodies' indices along the curve; bodies with equal keys keep their order.
 ///
 /// Sorted are the upper digits of each key with the body's index in place of the lower ones: for
-/// 100,000 bodies half the time, on one core, of keys beside indices (1.2 ms for 2.6 ms).
+/// 100,000 bodies half the time, on one core, of pairs of key and index (1.2 ms for 2.6 ms).
 pub fn order(keys: &[Key]) -> Vec<u32> {
     let index_bits = usize::BITS - keys.len().leading_zeros();
     let mask = (1u64 << index_bits) - 1;
@@ -197,7 +197,7 @@ mod tests {
         assert_eq!(order(&[key(2), key(1), Key::OUTSIDE, key(1), key(0)]), [4, 1, 3, 0, 2]);
     }
 
-    /// Keys that differ in the last digits only, the last key of the cube beside bodies outside it.
+    /// Keys that differ in the last digits only, the last key of the cube, and bodies outside it.
     #[test]
     fn order_is_that_of_whole_keys() {
         let lo = |i: u32| (i.wrapping_mul(2_654_435_761) >> 20) | 0x7fff_f000;

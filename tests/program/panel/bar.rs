@@ -60,7 +60,7 @@ fn marked_moments_show_their_titles_and_a_click_goes_there() {
     assert!(notes[0].starts_with("the merger · t = ") && notes[0].ends_with(" Myr"), "{notes:?}");
     let went = after(&mut harness, |harness| harness.get_by_label("the merger").click());
     assert_eq!(went, [Action::GoToMoment(1)]);
-    // Beside the marks the bar goes to kept states as before.
+    // Next to the marks the bar goes to kept states as before.
     let between = passage + 0.5 * (merger - passage);
     harness.hover_at(between);
     let went = after(&mut harness, |harness| {
