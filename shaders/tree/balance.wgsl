@@ -7,10 +7,12 @@
 //% if stage == "take"
 @group(0) @binding(0) var<storage, read_write> partial_sums: array<vec4<f32>>;
 @group(0) @binding(1) var<storage, read_write> tally: array<atomic<u32>>;
+@group(0) @binding(2) var<storage, read> state: TreeState;
 //% else
 @group(0) @binding(0) var<storage, read> partial_sums: array<vec4<f32>>;
 @group(0) @binding(1) var<storage, read_write> tally: array<atomic<u32>>;
-@group(0) @binding(2) var<storage, read> bodies: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read> state: TreeState;
+@group(0) @binding(3) var<storage, read> bodies: array<vec4<f32>>;
 //% endif
 
 const THREADS = 256u;
@@ -35,7 +37,7 @@ var<workgroup> found: array<atomic<u32>, 2>;
 // the greatest number, n < 2^k of them stay below 2^62. Rounding each to the unit changes a sum by some sqrt(n) 2^(k - 62)
 // of the greatest.
 fn unit_for(greatest: u32) -> u32 {
-    let k = 32u - countLeadingZeros(arrayLength(&partial_sums));
+    let k = 32u - countLeadingZeros(state.all_bodies);
     return max((greatest >> 23u) + min(k, 36u), 39u) - 38u;
 }
 
@@ -116,7 +118,7 @@ fn main(
     @builtin(num_workgroups) workgroups: vec3<u32>,
     @builtin(local_invocation_index) thread: u32,
 ) {
-    let count = arrayLength(&partial_sums);
+    let count = state.own_bodies;
     let first = workgroup.x * THREADS + thread;
     let stride = workgroups.x * THREADS;
 //% if stage == "greatest"

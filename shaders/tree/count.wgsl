@@ -3,6 +3,8 @@
 //
 // If there are more cells than there is room for, larger leaves are tried: this kernel runs once for each size, and
 // does nothing if a smaller one was sufficient.
+//
+// In a part of the curve, the keys of neighbouring ranks come before and after this device's.
 //% include "tree/common.wgsl"
 //% include "tree/digits.wgsl"
 
@@ -24,13 +26,13 @@ fn reaches(i: u32, leaf: u32, end: u32) -> u32 {
 }
 
 // Whether the run of `level` that contains body i, but does not begin with it, holds more bodies than a leaf.
-fn is_divided(i: u32, level: u32, leaf: u32, end: u32) -> bool {
+fn is_divided(i: u32, level: u32, leaf: u32, first: u32, end: u32) -> bool {
     let key = keys[i];
-    if i >= leaf && shared_digits(keys[i - leaf], key) >= level {
+    if i >= first + leaf && shared_digits(keys[i - leaf], key) >= level {
         return true;
     }
     // It begins at most leaf - 1 bodies before i.
-    var low = max(i + 1u, leaf) - leaf;
+    var low = max(i + 1u, first + leaf) - leaf;
     var high = i - 1u;
     while low < high {
         let middle = (low + high) / 2u;
@@ -43,16 +45,16 @@ fn is_divided(i: u32, level: u32, leaf: u32, end: u32) -> bool {
     return reaches(low, leaf, end) > level;
 }
 
-fn cells_at(i: u32, leaf: u32, end: u32) -> u32 {
+fn cells_at(i: u32, leaf: u32, first: u32, end: u32) -> u32 {
     // Cells of this level and deeper begin here; the root begins at the first body.
     var level = 0u;
     var least = 1u;
-    if i > 0u {
+    if i > first {
         level = shared_digits(keys[i - 1u], keys[i]) + 1u;
         if level > LEVELS {
             return 0u;
         }
-        least = u32(is_divided(i, level - 1u, leaf, end));
+        least = u32(is_divided(i, level - 1u, leaf, first, end));
     }
     let deepest = min(reaches(i, leaf, end), LEVELS);
     return max(least, max(deepest + 1u, level) - level);
@@ -74,7 +76,9 @@ fn main(
     }
     let i = entry_of(workgroup, workgroups.x, thread);
     if i < state.inside {
-        let cells = cells_at(i, {{ leaf }}u << params.level, state.inside);
+        let begin = state.ahead;
+        let cells = cells_at(begin + i, {{ leaf }}u << params.level, begin - state.before,
+            begin + state.inside + state.after);
         counts[i] = cells;
         atomicAdd(&found, cells);
     }

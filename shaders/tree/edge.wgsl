@@ -29,5 +29,8 @@ fn main(@builtin(local_invocation_index) thread: u32) {
         state.half = bitcast<f32>(edge << 23u);
         state.inside = held.y;
         state.outside = sums.y - held.y;
+        state.counted = sums.y;
+        state.own_bodies = params.count;
+        state.all_bodies = params.count;
     }
 }

@@ -6,6 +6,8 @@
 //% include "tree/common.wgsl"
 //% include "tree/hilbert.wgsl"
 //% include "tree/sinks.wgsl"
+//% include "tree/crowd.wgsl"
+//% include "tree/felt.wgsl"
 
 @group(0) @binding(0) var<storage, read> sources: array<vec4<f32>>;
 @group(0) @binding(1) var<storage, read> order: array<u32>;
@@ -16,45 +18,10 @@
 @group(0) @binding(6) var<storage, read_write> groups: array<vec4<f32>>;
 @group(0) @binding(7) var<uniform> params: TreeParams;
 
-const CROWD = {{ crowd }}u;
-
 var<workgroup> lows: array<vec4<f32>, 64>;
 var<workgroup> highs: array<vec4<f32>, 64>;
 var<workgroup> found: atomic<u32>;
 var<workgroup> lane_totals: u32;
-
-fn is_before(a: vec2<u32>, b: vec2<u32>) -> bool {
-    return a.y < b.y || (a.y == b.y && a.x < b.x);
-}
-
-// The number of keys before this one, or up to it.
-fn rank_of(key: vec2<u32>, is_included: bool) -> u32 {
-    var low = 0u;
-    var high = state.inside;
-    while low < high {
-        let middle = (low + high) / 2u;
-        let here = keys[middle];
-        if is_before(here, key) || (is_included && all(here == key)) {
-            low = middle + 1u;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
-}
-
-// The bodies in a cell of 2^shift intervals, by its number along each axis.
-fn bodies_in(cell: vec3<u32>, shift: u32) -> u32 {
-    if shift >= LEVELS {
-        return state.inside;
-    }
-    let key = key_of(cell << vec3(shift));
-    let bits = 3u * shift;
-    // Below 63, of which 31 are in x.
-    let lower = vec2(
-        select((1u << min(bits, 31u)) - 1u, 0x7fffffffu, bits >= 31u), (1u << (max(bits, 31u) - 31u)) - 1u);
-    return rank_of(key | lower, true) - rank_of(key & ~lower, false);
-}
 
 // The sum of what all threads have found.
 fn total(thread: u32) -> u32 {
@@ -84,14 +51,7 @@ fn main(
     let sink = min(first + thread, end - 1u);
     let position = sources[sink].xyz;
     //% if rule == "acceleration"
-    // A body at a centre of symmetry feels almost no force: at least a thousandth of the (logarithmic) mean counts.
-    let logs = f32(atomicLoad(&tally[LOG_LOW])) + 4294967296.0 * f32(atomicLoad(&tally[LOG_HIGH]));
-    let mean = logs / (64.0 * f32(inside + state.outside)) - 128.0;
-    var strength = length(accelerations[order[sink]].xyz);
-    if !is_somewhere(vec3(strength)) {
-        strength = 0.0;
-    }
-    strength = max(strength, 0.001 * exp2(mean));
+    let strength = strength_of(sink, least_strength());
     //% else
     let strength = 0.0;
     //% endif
@@ -116,24 +76,12 @@ fn main(
         // First cells no smaller than the box: it touches at most eight, and usually they hold few enough bodies.
         let nearest = intervals_of(low.xyz);
         let farthest = intervals_of(high);
-        let extents = farthest - nearest;
-        let extent = max(extents.x, max(extents.y, extents.z));
-        let coarse = 32u - countLeadingZeros(extent);
-        if thread < 8u && extent > 0u {
-            let cell = (nearest >> vec3(coarse)) + vec3(thread & 1u, (thread >> 1u) & 1u, thread >> 2u);
-            if all(cell <= (farthest >> vec3(coarse))) {
-                atomicAdd(&found, bodies_in(cell, coarse));
-            }
+        let coarse = edge_around(nearest, farthest);
+        if coarse > 0u {
+            add_bodies(nearest, farthest, coarse, thread);
         }
         if total(thread) > CROWD {
-            let fine = max(coarse, 2u) - 2u;
-            let corner = nearest >> vec3(fine);
-            let across = (farthest >> vec3(fine)) - corner + vec3(1u);
-            for (var k = thread; k < across.x * across.y * across.z; k += GROUP) {
-                let row = k / across.x;
-                let cell = corner + vec3(k % across.x, row % across.y, row / across.y);
-                atomicAdd(&found, bodies_in(cell, fine));
-            }
+            add_bodies(nearest, farthest, max(coarse, 2u) - 2u, thread);
             if total(thread) > CROWD {
                 word |= IS_SCATTERED;
                 if thread == 0u {

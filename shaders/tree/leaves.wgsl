@@ -72,14 +72,14 @@ fn main(
     @builtin(num_workgroups) workgroups: vec3<u32>,
     @builtin(local_invocation_index) thread: u32,
 ) {
-    let cell = (workgroup.y * workgroups.x + workgroup.x) * THREADS + thread;
+    let cell = state.base + (workgroup.y * workgroups.x + workgroup.x) * THREADS + thread;
     if thread < 2u {
         atomicStore(&crowded[thread], 0u);
     }
     workgroupBarrier();
     var begin = 0u;
     var count = 0u;
-    if cell < state.cells {
+    if cell < state.base + state.cells {
         let word = cell_open[2u * cell + 1u];
         if word.y == IS_LEAF {
             begin = word.z;

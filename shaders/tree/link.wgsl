@@ -1,5 +1,7 @@
 // Finds each cell's bodies and children. Cells are sorted by level and, within a level, in the order of the curve:
 // siblings are neighbours, and the first child is the cell that came next in depth-first order.
+//
+// A cell that reaches beyond this device's part of the curve becomes a leaf without bodies here.
 //% include "tree/common.wgsl"
 //% include "tree/digits.wgsl"
 //% include "tree/cell.wgsl"
@@ -52,32 +54,39 @@ fn main(
     let level = levels[cell];
     let number = numbers[cell];
     let first = starts[number];
-    let end = end_of(first, level, state.inside);
+    let end = end_of(state.ahead + first, level, state.ahead + state.inside + state.after) - state.ahead;
+    let is_whole = end <= state.inside;
     var word = IS_LEAF;
-    if end - first > state.leaf && level < LEVELS {
+    if is_whole && end - first > state.leaf && level < LEVELS {
         let child = ranks[number + 1u];
         var children = 1u;
         while children < 8u && child + children < cells && levels[child + children] == level + 1u
             && starts[numbers[child + children]] < end {
             children++;
         }
-        word = child_word(child, children);
+        word = child_word(state.base + child, children);
         for (var k = 0u; k < children; k++) {
-            cell_box[2u * (child + k) + 1u].w = cell;
+            cell_box[2u * (state.base + child + k) + 1u].w = state.base + cell;
         }
     }
-    cell_open[2u * cell + 1u] = vec4(0u, word, first, end - first);
-    cell_box[2u * cell].w = level;
+    let record = 2u * (state.base + cell);
+    cell_open[record + 1u] = vec4(0u, word, first, select(0u, end - first, is_whole));
+    cell_box[record].w = level;
     if cell == 0u {
-        cell_box[1].w = NO_PARENT;
+        cell_box[record + 1u].w = NO_PARENT;
     }
 
-    if cell == 0u || levels[cell - 1u] != level {
-        state.levels[level] = cell;
+    // In a part of the curve some levels may have no cells.
+    var above = 0u;
+    if cell > 0u {
+        above = levels[cell - 1u] + 1u;
+    }
+    for (; above <= level; above++) {
+        state.levels[above] = state.base + cell;
     }
     if cell + 1u == cells {
         for (var deeper = level + 1u; deeper < 24u; deeper++) {
-            state.levels[deeper] = cells;
+            state.levels[deeper] = state.base + cells;
         }
     }
 }

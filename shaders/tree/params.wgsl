@@ -24,9 +24,11 @@ struct TreeParams {
     // If several devices share the sinks, this one computes [sink_begin, sink_end) along the curve.
     sink_begin: u32,
     sink_end: u32,
-    unused_0: u32,
-    unused_1: u32,
-    unused_2: u32,
+    // If several devices each have a part of the curve: a part, and the number of parts.
+    part: u32,
+    parts: u32,
+    // Factor on squared distances in the choice of cells that another rank needs.
+    margin: f32,
 }
 
 // Results that one kernel passes to all later ones. They stay on the device.
@@ -44,4 +46,21 @@ struct TreeState {
     levels: array<u32, 24>,
     // Groups whose sinks walk one by one.
     scattered: u32,
+    // Bodies inside and outside the cube, of all ranks.
+    counted: u32,
+    // Bodies of this device, also those out of range, and bodies of all ranks.
+    own_bodies: u32,
+    all_bodies: u32,
+    // Where the keys of this device's bodies begin, and how many keys of other ranks are before and after them.
+    ahead: u32,
+    before: u32,
+    after: u32,
+    // The number of this device's first cell.
+    base: u32,
+    // Its first and its last bodies are in leaves that reach beyond its part, which have copies of their bodies: how many
+    // they are, and where their copies begin.
+    first_copied: u32,
+    first_copy: u32,
+    last_copied: u32,
+    last_copy: u32,
 }

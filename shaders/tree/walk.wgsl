@@ -222,6 +222,12 @@ fn main(
     let sink = sources[min(sink_index, end - 1u)].xyz;
     var total = vec3(0.0);
     //% if potential
+    var itself = sink_index;
+    if sink_index < state.first_copied {
+        itself = state.first_copy + sink_index;
+    } else if sink_index + state.last_copied >= inside && sink_index < inside {
+        itself = state.last_copy + sink_index + state.last_copied - inside;
+    }
     var potential_total = 0.0;
     //% endif
     let low = groups[2u * group].xyz;
@@ -420,7 +426,7 @@ fn main(
                     sum = attract(sum, sink, source_{{ copy }}, params.softening_squared);
                     //% if potential
                     potential = potential_of(potential, sink, source_{{ copy }},
-                        params.softening_squared, tile_bodies[column + {{ copy }}u] == sink_index);
+                        params.softening_squared, tile_bodies[column + {{ copy }}u] == itself);
                     //% endif
                     //% endfor
                 }

@@ -29,8 +29,8 @@ fn main(
         return;
     }
     var level = 0u;
-    if i > 0u {
-        level = shared_digits(keys[i - 1u], keys[i]) + 1u;
+    if i + state.before > 0u {
+        level = shared_digits(keys[state.ahead + i - 1u], keys[state.ahead + i]) + 1u;
     }
     for (var number = begin; number < end; number++) {
         levels[number] = level + number - begin;

@@ -16,8 +16,11 @@ mod ranks;
 mod shares;
 mod threads;
 
+use std::ops::AddAssign;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
+
+use bytemuck::Pod;
 
 use crate::error::{Error, Result};
 
@@ -135,6 +138,65 @@ pub trait Exchange: Send {
             }
         })
     }
+}
+
+/// All-gather of messages of any length, in the order of members.
+///
+/// # Errors
+/// As of [`Exchange`].
+pub fn gather_messages(exchange: &mut dyn Exchange, mine: &[u8]) -> Result<Vec<Vec<u8>>> {
+    let members = exchange.members();
+    let mut lengths = vec![0; members];
+    let length = (mine.len() as u64).to_le_bytes();
+    exchange.all_gather(&length, &vec![length.len(); members], &mut |member, received| {
+        let mut bytes = [0; 8];
+        bytes.copy_from_slice(received);
+        lengths[member] = u64::from_le_bytes(bytes) as usize;
+    })?;
+    let mut all = Vec::with_capacity(members);
+    exchange.all_gather(mine, &lengths, &mut |_, received| all.push(received.to_vec()))?;
+    Ok(all)
+}
+
+/// All-gather of values, in the order of members.
+///
+/// # Errors
+/// As of [`Exchange`].
+pub fn gather<T: Pod>(exchange: &mut dyn Exchange, mine: &[T]) -> Result<Vec<Vec<T>>> {
+    let messages = gather_messages(exchange, bytemuck::cast_slice(mine))?;
+    Ok(messages.iter().map(|message| bytemuck::pod_collect_to_vec(message)).collect())
+}
+
+/// Sends `mine[k]` to member k and returns what the members have sent to this one, in their order.
+///
+/// # Errors
+/// As of [`Exchange`].
+pub fn send_each<T: Pod>(exchange: &mut dyn Exchange, mine: &[Vec<T>]) -> Result<Vec<Vec<T>>> {
+    let bytes = |values: &Vec<T>| bytemuck::cast_slice(values).to_vec();
+    let mine: Vec<Vec<u8>> = mine.iter().map(bytes).collect();
+    let mut all = Vec::with_capacity(exchange.members());
+    exchange.all_to_all(&mine, &mut |_, received| {
+        all.push(bytemuck::pod_collect_to_vec(received));
+    })?;
+    Ok(all)
+}
+
+/// Sums the `values` of all members elementwise. Integers, so that the order does not matter.
+///
+/// # Errors
+/// As of [`Exchange`].
+pub fn sum_integers<T: Pod + AddAssign>(
+    exchange: &mut dyn Exchange,
+    values: &mut [T],
+) -> Result<()> {
+    let (own, bytes) = (exchange.member(), vec![size_of_val(values); exchange.members()]);
+    let mine = values.to_vec();
+    exchange.all_gather(bytemuck::cast_slice(&mine), &bytes, &mut |member, received| {
+        if member != own {
+            let others = received.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned);
+            values.iter_mut().zip(others).for_each(|(value, other): (&mut T, T)| *value += other);
+        }
+    })
 }
 
 /// Interval of checks for a stop during long work.

@@ -76,17 +76,7 @@ impl Ranks {
     /// # Errors
     /// As of [`Exchange`].
     pub fn gather_messages(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>> {
-        let mut exchange = self.lock();
-        let mut lengths = vec![0; self.size];
-        let length = (mine.len() as u64).to_le_bytes();
-        exchange.all_gather(&length, &vec![length.len(); self.size], &mut |rank, received| {
-            let mut bytes = [0; 8];
-            bytes.copy_from_slice(received);
-            lengths[rank] = u64::from_le_bytes(bytes) as usize;
-        })?;
-        let mut all = Vec::with_capacity(self.size);
-        exchange.all_gather(mine, &lengths, &mut |_, received| all.push(received.to_vec()))?;
-        Ok(all)
+        super::gather_messages(&mut **self.lock(), mine)
     }
 
     /// All-gather of values, in the order of ranks.
@@ -94,8 +84,7 @@ impl Ranks {
     /// # Errors
     /// As of [`Exchange`].
     pub fn gather<T: Pod>(&self, mine: &[T]) -> Result<Vec<Vec<T>>> {
-        let messages = self.gather_messages(bytemuck::cast_slice(mine))?;
-        Ok(messages.iter().map(|message| bytemuck::pod_collect_to_vec(message)).collect())
+        super::gather(&mut **self.lock(), mine)
     }
 
     /// Sends `mine[k]` to rank k and returns what the ranks have sent to this one, in their order.
@@ -103,13 +92,7 @@ impl Ranks {
     /// # Errors
     /// As of [`Exchange`].
     pub fn send_each<T: Pod>(&self, mine: &[Vec<T>]) -> Result<Vec<Vec<T>>> {
-        let bytes = |values: &Vec<T>| bytemuck::cast_slice(values).to_vec();
-        let mine: Vec<Vec<u8>> = mine.iter().map(bytes).collect();
-        let mut all = Vec::with_capacity(self.size);
-        self.lock().all_to_all(&mine, &mut |_, received| {
-            all.push(bytemuck::pod_collect_to_vec(received));
-        })?;
-        Ok(all)
+        super::send_each(&mut **self.lock(), mine)
     }
 
     /// Sums the `values` of all ranks elementwise. Integers, so that the order does not matter.
@@ -117,12 +100,7 @@ impl Ranks {
     /// # Errors
     /// As of [`Exchange`].
     pub fn sum_integers<T: Pod + AddAssign>(&self, values: &mut [T]) -> Result<()> {
-        let all = self.gather(values)?;
-        for (rank, received) in all.into_iter().enumerate().filter(|(rank, _)| *rank != self.rank) {
-            debug_assert_eq!(received.len(), values.len(), "rank {rank}");
-            values.iter_mut().zip(received).for_each(|(value, other)| *value += other);
-        }
-        Ok(())
+        super::sum_integers(&mut **self.lock(), values)
     }
 }
 

@@ -245,9 +245,9 @@ pub struct TreeParams {
     pub room: u32,
     pub sink_begin: u32,
     pub sink_end: u32,
-    pub unused_0: u32,
-    pub unused_1: u32,
-    pub unused_2: u32,
+    pub part: u32,
+    pub parts: u32,
+    pub margin: f32,
 }
 
 /// Results of the tree's kernels. See `shaders/tree/params.wgsl`.
@@ -261,6 +261,17 @@ pub struct TreeState {
     pub half: f32,
     pub levels: [u32; 24],
     pub scattered: u32,
+    pub counted: u32,
+    pub own_bodies: u32,
+    pub all_bodies: u32,
+    pub ahead: u32,
+    pub before: u32,
+    pub after: u32,
+    pub base: u32,
+    pub first_copied: u32,
+    pub first_copy: u32,
+    pub last_copied: u32,
+    pub last_copy: u32,
 }
 
 #[cfg(test)]

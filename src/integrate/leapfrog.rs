@@ -10,7 +10,7 @@ use minijinja::context;
 use super::{Accelerate, DeviceIntegrator, HostSide, Integrator};
 use crate::bodies::Bodies;
 use crate::error::Result;
-use crate::forces::{BoxFuture, DeviceField, DeviceForces};
+use crate::forces::{BoxFuture, DeviceField};
 use crate::gpu::layout::LeapfrogParams;
 use crate::gpu::{Binding, BodyBuffers, BoundKernel, Checks, Gpu, Params, compile, template};
 
@@ -64,7 +64,7 @@ pub fn wgsl(field: &DeviceField) -> Result<String> {
 fn make_device<'a>(
     gpu: &'a Gpu,
     bodies: &'a BodyBuffers,
-    forces: &'a dyn DeviceForces,
+    (partial_sums, slices): (&'a wgpu::Buffer, u32),
     field: &'a DeviceField,
 ) -> BoxFuture<'a, Result<Box<dyn DeviceIntegrator>>> {
     Box::pin(async move {
@@ -79,11 +79,10 @@ fn make_device<'a>(
             bodies.position_mass.as_entire_binding(),
             bodies.velocity.as_entire_binding(),
             bodies.acceleration.as_entire_binding(),
-            forces.partial_sums().as_entire_binding(),
+            partial_sums.as_entire_binding(),
             params.binding(),
         ];
         let kernel = kernel.bind(gpu, "leapfrog", &resources);
-        let slices = forces.slices();
         let device = DeviceLeapfrog { kernel, params, sinks: bodies.sinks.clone(), slices };
         Ok(Box::new(device) as Box<dyn DeviceIntegrator>)
     })
@@ -107,6 +106,10 @@ impl DeviceIntegrator for DeviceLeapfrog {
 
     fn end_submission(&mut self, gpu: &Gpu) {
         self.params.upload(gpu);
+    }
+
+    fn set_sinks(&mut self, sinks: Range<u32>) {
+        self.sinks = sinks;
     }
 
     fn open(

@@ -20,10 +20,11 @@ pub use one_workgroup::{OneWorkgroup, wgsl as one_workgroup_wgsl};
 
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
-use crate::forces::{BoxFuture, DeviceField, DeviceForces, Order};
+use crate::forces::{BoxFuture, DeviceField, Order};
 use crate::gpu::{BodyBuffers, Gpu};
 
 use glam::DVec3;
+use std::ops::Range;
 
 /// An integrator's entry in the registry.
 pub struct Integrator {
@@ -79,12 +80,13 @@ impl Integrator {
     }
 }
 
-/// Makes the device side of an integrator for bodies and the forces bound to them, to which it adds
-/// those of an external field.
+/// Makes the device side of an integrator for bodies and the partial sums of their forces
+/// ([`crate::forces::DeviceForces::partial_sums`]) with the number of slices, to which it adds the
+/// forces of an external field.
 pub type MakeDevice = for<'a> fn(
     &'a Gpu,
     &'a BodyBuffers,
-    &'a dyn DeviceForces,
+    (&'a wgpu::Buffer, u32),
     &'a DeviceField,
 ) -> BoxFuture<'a, Result<Box<dyn DeviceIntegrator>>>;
 
@@ -151,6 +153,9 @@ pub trait DeviceIntegrator: Send {
 
     /// Sends the parameters of everything recorded. Call before submitting.
     fn end_submission(&mut self, gpu: &Gpu);
+
+    /// Moves these bodies from now on.
+    fn set_sinks(&mut self, sinks: Range<u32>);
 
     /// Records the beginning of a step of `dt`; with `close_last`, also the end of a step of that
     /// length, whose partial sums have just been computed.

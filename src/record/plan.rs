@@ -13,7 +13,9 @@ use crate::forces::{Method, Precision};
 use crate::frame::Frame;
 use crate::integrate;
 use crate::integrate::blocks::BlockSettings;
-use crate::settings::{AdapterIdentity, AdapterName, AdapterRequest, DeviceCount, one_or_several};
+use crate::settings::{
+    AdapterIdentity, AdapterName, AdapterRequest, DeviceCount, Domains, one_or_several,
+};
 use crate::sim::{EngineKind, Settings, Simulation};
 use crate::units::Units;
 
@@ -66,6 +68,9 @@ pub struct Plan {
     /// been edited.
     #[serde(default, skip_serializing_if = "DeviceCount::is_one")]
     pub devices: DeviceCount,
+    /// Whether devices that share a tree each have a part of the bodies; no bit depends on it.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub domains: Domains,
     /// Whether an engine on the host splits its sinks into ranges, as on the ranks of MPI.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub spread: bool,
@@ -101,13 +106,13 @@ impl Plan {
             engine: sim.choice().kind,
             method: Some(sim.choice().method),
             devices: DeviceCount::of_names(known.len()),
-            spread: requested.spread && sim.device().is_none(),
+            spread: requested.spread && !sim.is_on_devices(),
             adapter: AdapterRequest {
                 names: known,
                 baseline: gpu.is_some() && requested.adapter.baseline,
             },
             blocks: sim.blocks().map_or(requested.blocks, |steps| *steps.settings()),
-            frame: requested.frame.filter(|_| sim.device().is_some()),
+            frame: requested.frame.filter(|_| sim.is_on_devices()),
             ..requested.clone()
         };
         let plan = Self::of_settings(came_to, sim.kernel_config());
@@ -135,6 +140,7 @@ impl Plan {
             method,
             adapter: AdapterRequest { names, baseline },
             devices,
+            domains,
             spread,
             // Not stored: the resulting shape is.
             kernel: _,
@@ -166,6 +172,7 @@ impl Plan {
             baseline,
             adapter: names.into_iter().map(identity).collect(),
             devices,
+            domains,
             spread,
             kernel,
             tree: (method == Some(Method::Tree) || tree != TreeConfig::default()).then_some(tree),
@@ -212,6 +219,7 @@ impl Plan {
             method,
             adapter: AdapterRequest { names, baseline: self.baseline },
             devices: self.devices,
+            domains: self.domains,
             spread: self.spread,
             kernel: kernel.unwrap_or_default(),
             tree: self.tree.unwrap_or_default(),
@@ -226,6 +234,10 @@ impl Plan {
     pub fn until(&self) -> f64 {
         self.start + self.steps as f64 * self.dt
     }
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 #[cfg(test)]

@@ -41,4 +41,6 @@ pub use step_length::StepLength;
 pub(crate) use step_length::check_accuracy;
 pub use steps::{BlockRequest, StepRequest};
 pub use throw::{Throw, ThrownKind};
-pub use values::{DeviceCount, MAX_PIXELS, MAX_SIDE_PX, PictureSize, Point, Rebuild, ValueRange};
+pub use values::{
+    DeviceCount, Domains, MAX_PIXELS, MAX_SIDE_PX, PictureSize, Point, Rebuild, ValueRange,
+};

@@ -196,6 +196,43 @@ impl FromStr for DeviceCount {
     }
 }
 
+/// Whether devices that share a tree each have a part of it, or all of it. As text, `on`, `off` or
+/// `auto`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Domains {
+    /// Parts where they are faster.
+    #[default]
+    Auto,
+    /// Parts.
+    On,
+    /// Each device holds all bodies.
+    Off,
+}
+
+impl fmt::Display for Domains {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Auto => "auto",
+            Self::On => "on",
+            Self::Off => "off",
+        })
+    }
+}
+
+impl FromStr for Domains {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            "on" => Ok(Self::On),
+            "off" => Ok(Self::Off),
+            other => Err(Error::value("--domains", other, "auto, on or off")),
+        }
+    }
+}
+
 /// How often the tree is rebuilt while bodies move. As text, a number of steps from 1 up, or
 /// `auto`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -291,7 +328,15 @@ macro_rules! as_text {
     )*};
 }
 
-as_text!(PictureSize, Point, ValueRange, super::Assignment, super::SnapshotChoice, DeviceCount);
+as_text!(
+    PictureSize,
+    Point,
+    ValueRange,
+    super::Assignment,
+    super::SnapshotChoice,
+    DeviceCount,
+    Domains
+);
 
 #[cfg(test)]
 mod tests {

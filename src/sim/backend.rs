@@ -108,6 +108,15 @@ pub struct Capabilities<'a> {
     pub device: Option<OnDevice<'a>>,
     /// Bodies with individual steps.
     pub blocks: Option<BlocksView<'a>>,
+    /// The frame with which the simulation began, if several devices each have a part of the bodies.
+    pub parts_frame: Option<Frame>,
+}
+
+impl Capabilities<'_> {
+    /// The frame with which bodies on devices began.
+    pub fn first_frame(&self) -> Option<Frame> {
+        self.device.map(|device| device.first_frame).or(self.parts_frame)
+    }
 }
 
 /// Bodies in host memory; nothing is copied.

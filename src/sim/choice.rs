@@ -7,6 +7,7 @@ use super::{EngineKind, Settings};
 use crate::error::{Error, Result};
 use crate::forces::Method;
 use crate::gpu::{DeviceCount, Gpu};
+use crate::settings::Domains;
 
 /// The reason given for an engine that was named explicitly.
 pub const ASKED_FOR: &str = "asked for";
@@ -82,10 +83,32 @@ impl Choice {
                 return Err(Error::value("rebuild", settings.tree.rebuild, allowed));
             }
         }
+        if settings.domains == Domains::On {
+            self.check_domains(settings)?;
+        }
         match self.only_one(settings).filter(|_| several) {
             Some(why) => Err(Error::value("--devices", settings.devices, format!("1 {why}"))),
             None => Ok(()),
         }
+    }
+
+    /// Checks that devices can each have a part of the bodies.
+    fn check_domains(&self, settings: &Settings) -> Result<()> {
+        if self.method != Method::Tree {
+            return Err(Error::value("the method", self.method.name(), "tree with --domains on"));
+        }
+        if self.kind == EngineKind::Gpu && settings.tree.rebuild.keeps() {
+            return Err(Error::value("rebuild", settings.tree.rebuild, "1 with --domains on"));
+        }
+        if self.kind == EngineKind::Gpu && settings.tree.opening.is_between_boxes() {
+            let allowed = "acceleration, radius or bonsai with --domains on";
+            return Err(Error::value("the opening rule", settings.tree.opening.name(), allowed));
+        }
+        if settings.auto_dt.is_some() {
+            let allowed = "off or auto with --dt auto, which needs the largest acceleration of all bodies on one device";
+            return Err(Error::value("--domains", "on", allowed));
+        }
+        Ok(())
     }
 
     /// Why the bodies cannot be shared among several devices, if so; worded to follow "one device".

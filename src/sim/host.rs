@@ -401,7 +401,7 @@ impl Backend for HostState {
         let in_f32 = self.engine.precision() == Precision::Single && blocks.is_none();
         let (bodies, acceleration) = (&self.bodies, &self.acceleration[..]);
         let host = Some(OnHost { bodies, acceleration, in_f32 });
-        Capabilities { host, blocks, device: None }
+        Capabilities { host, blocks, ..Capabilities::default() }
     }
 
     fn take_observed(&mut self) -> Observed {

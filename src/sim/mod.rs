@@ -47,6 +47,7 @@ pub use engine::{check_tier, direct_engine, host_engine, tiers};
 // Re-exported because [`Settings`] is made of them.
 pub use crate::forces::{EngineKind, Method, engine_names};
 pub use crate::gpu::{DevicePart, Share};
+pub use crate::settings::Domains;
 pub use crate::tuned::Known;
 #[cfg(not(target_arch = "wasm32"))]
 pub use group::{DeviceGroup, Exchanged};
@@ -59,6 +60,8 @@ pub use varying::{LONGEST, Varying, VaryingStep};
 
 /// All backends; the first that suits a simulation steps its bodies.
 pub const BACKENDS: &[BackendEntry] = &[
+    #[cfg(not(target_arch = "wasm32"))]
+    group::DOMAINS,
     #[cfg(not(target_arch = "wasm32"))]
     group::BACKEND,
     device::BACKEND,

@@ -16,7 +16,7 @@ use crate::frame::Frame;
 use crate::gpu::{AdapterRequest, DeviceCount};
 use crate::integrate::blocks::BlockSettings;
 use crate::integrate::{self, Integrator};
-use crate::settings::check_accuracy;
+use crate::settings::{Domains, check_accuracy};
 use crate::tuned::Known;
 
 /// Settings of a [`super::Simulation`].
@@ -58,6 +58,8 @@ pub struct Settings {
     pub adapter: AdapterRequest,
     /// The number of such devices.
     pub devices: DeviceCount,
+    /// Whether devices that share a tree each have a part of the bodies.
+    pub domains: Domains,
     /// Whether host engines split their sinks into chunks that ranks can share, so that the bits do
     /// not depend on the number of ranks. On devices they never do.
     pub spread: bool,
@@ -94,6 +96,7 @@ impl Default for Settings {
             method: None,
             adapter: AdapterRequest::default(),
             devices: DeviceCount::default(),
+            domains: Domains::default(),
             spread: false,
             kernel: KernelRequest::default(),
             tree: TreeConfig::default(),

@@ -103,8 +103,8 @@ impl Simulation {
         restart: Option<&Restart>,
     ) -> Result<Self> {
         let backend = super::backend::open(&choice, &mut bodies, &settings, restart).await?;
-        let device = backend.capabilities(settings.begins_at()).device;
-        settings.frame = device.map(|device| device.first_frame).or(settings.frame);
+        let frame = backend.capabilities(settings.begins_at()).first_frame();
+        settings.frame = frame.or(settings.frame);
         Self::of(backend, choice, bodies, settings).await
     }
 
@@ -327,6 +327,11 @@ impl Simulation {
         Some((device.gpu, device.buffers))
     }
 
+    /// Whether the bodies live on one device or several.
+    pub(crate) fn is_on_devices(&self) -> bool {
+        self.capabilities().first_frame().is_some()
+    }
+
     /// The bodies and accelerations, if they live on the host; nothing is copied.
     pub fn host(&self) -> Option<(&Bodies, &[DVec3])> {
         let host = self.capabilities().host?;
@@ -344,8 +349,8 @@ impl Simulation {
             super::check_forwards(dt)?;
         }
         check_advance(self.time(), dt)?;
-        if let Some(device) = self.capabilities().device {
-            device.first_frame.dt(dt)?;
+        if let Some(frame) = self.capabilities().first_frame() {
+            frame.dt(dt)?;
         }
         self.clock.set_dt(dt);
         self.varying.iter_mut().for_each(|varying| varying.set_longest(dt));
@@ -461,7 +466,7 @@ impl Simulation {
         let start = self.clock.time() - steps_before as f64 * dt;
         let now = Settings { start, dt, steps_before, ..settings.clone() };
         self.backend.replace(&bodies, &now).await?;
-        let frame = self.capabilities().device.map(|device| device.first_frame);
+        let frame = self.capabilities().first_frame();
         self.settings = Settings { frame, ..settings };
         self.keep_fields(bodies);
         self.renew_step().await

@@ -2,6 +2,7 @@
 
 use crate::common;
 
+mod domains;
 mod library;
 mod lost;
 mod ranks;

@@ -75,6 +75,7 @@ fn describe_share(part: &DevicePart, n: usize) -> String {
     let mut text = match &part.share {
         Share::Bodies(range) | Share::Curve(range) if range.is_empty() => "no bodies".to_owned(),
         Share::Bodies(range) => format!("moves {}, {:.0} %", numbers(range), percent(range)),
+        Share::Domain(bodies) => format!("has {bodies} bodies"),
         Share::Curve(range) => {
             let bodies = numbers(range);
             format!("walks for {bodies} in the tree's order, {:.0} %", percent(range))

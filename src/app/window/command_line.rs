@@ -10,7 +10,7 @@ use gravitile::messages;
 use gravitile::render::{Camera, ColourBy, Exposure, Follow};
 use gravitile::scene::{RunHints, Scene};
 use gravitile::settings::{
-    CommandLine, DeviceCount, EngineRequest, InputRequest, KernelRequest, LookRequest,
+    CommandLine, DeviceCount, Domains, EngineRequest, InputRequest, KernelRequest, LookRequest,
     MethodRequest, Point, StepRequest, Throw, TreeRequest, ValueRange, ViewRequest, link,
 };
 use gravitile::sim::Settings;
@@ -141,6 +141,7 @@ impl Shown<'_> {
             devices: Some(self.requested.devices).filter(|count| {
                 *count != DeviceCount::of_names(self.requested.adapter.names.len())
             }),
+            domains: Some(self.requested.domains).filter(|domains| *domains != Domains::Auto),
             kernel: match method {
                 // With --method tree the options of the all-pairs kernel are errors.
                 Some(Method::Tree) => KernelRequest { checked, ..KernelRequest::NONE },

@@ -17,7 +17,7 @@ mod config;
 mod cpu;
 mod cube;
 #[cfg(not(target_arch = "wasm32"))]
-mod domains;
+pub(crate) mod domains;
 mod far;
 pub mod gpu;
 mod key;

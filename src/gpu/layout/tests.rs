@@ -146,11 +146,31 @@ fn host_and_shader_agree() {
         room,
         sink_begin,
         sink_end,
-        unused_0,
-        unused_1,
-        unused_2
+        part,
+        parts,
+        margin
     );
-    assert_same_layout!(TreeState, inside, outside, cells, leaf, half, levels, scattered);
+    assert_same_layout!(
+        TreeState,
+        inside,
+        outside,
+        cells,
+        leaf,
+        half,
+        levels,
+        scattered,
+        counted,
+        own_bodies,
+        all_bodies,
+        ahead,
+        before,
+        after,
+        base,
+        first_copied,
+        first_copy,
+        last_copied,
+        last_copy
+    );
     assert_same_layout!(DiagnosisChunk, group, begin, end, listed);
     assert_same_layout!(
         DiagnosisGroup,

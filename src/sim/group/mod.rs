@@ -23,7 +23,9 @@
 //! all bodies and exchanges forces instead. Individual steps share their blocks in `integrate/blocks/resident/shared.rs`.
 
 mod backend;
+mod domains;
 mod open;
+mod team;
 
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;
@@ -32,12 +34,14 @@ use glam::DVec3;
 use web_time::Instant;
 
 pub use self::backend::BACKEND;
+pub use self::domains::BACKEND as DOMAINS;
 pub use self::open::DeviceGroup;
+use self::team::{Local, run_on_each};
 use super::Watch;
 use super::device::{DeviceState, GroupMember};
 use crate::bodies::Bodies;
-use crate::error::{Error, Result};
-use crate::exchange::{self, Exchange, Ranks};
+use crate::error::Result;
+use crate::exchange::{self, Exchange, Member, Ranks};
 use crate::gpu::Spent;
 
 /// A device of this process and its role in the group.
@@ -45,6 +49,12 @@ pub(super) struct LocalDevice {
     state: DeviceState,
     role: GroupMember,
     spent: Spent,
+}
+
+impl Local for LocalDevice {
+    fn member(&mut self) -> &mut Member {
+        &mut self.role.exchange.member
+    }
 }
 
 impl LocalDevice {
@@ -81,58 +91,14 @@ pub struct Exchanged {
 }
 
 impl DeviceGroup {
-    /// Runs `first` for the first device on this thread, and `others` for each further device of
-    /// this process on a thread of its own. Returns the results in the order of the devices. A
-    /// device that fails aborts the exchanges of the others; its error is returned.
+    /// [`run_on_each`] of this group's devices.
     fn run_on_each<T: Send>(
         &mut self,
         first: impl FnOnce(&mut LocalDevice) -> Result<T>,
         others: impl Fn(&mut LocalDevice) -> Result<T> + Sync,
     ) -> Result<Vec<T>> {
-        let (leader, rest) = self.local_devices.split_first_mut().expect("a group has a device");
-        let others = &others;
-        let abort_on_error = |local: &mut LocalDevice, done: Result<T>| {
-            done.inspect_err(|error| local.role.exchange.member.abort(&error.to_string()))
-        };
-        let done: Vec<Result<T>> = std::thread::scope(|scope| {
-            let mut threads = Vec::with_capacity(rest.len());
-            for local in rest {
-                threads.push(scope.spawn(move || {
-                    let done = others(local);
-                    abort_on_error(local, done)
-                }));
-            }
-            let done = first(leader);
-            let mut all = vec![abort_on_error(leader, done)];
-            for thread in threads {
-                all.push(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-            }
-            all
-        });
-        let mut all = Vec::with_capacity(done.len());
-        let mut failed = None;
-        for one in done {
-            match one {
-                Ok(value) => all.push(value),
-                // The error of the device that failed first replaces the `Member` errors that its
-                // abort caused in the others.
-                Err(error) if failed.is_none() || matches!(failed, Some(Error::Member(_))) => {
-                    failed = Some(error);
-                }
-                Err(_) => {}
-            }
-        }
-        let Some(error) = failed else { return Ok(all) };
-        // After an error no rank continues.
-        if self.ranks.is_some() {
-            return Err(error);
-        }
-        // An aborted exchange stays aborted: new members allow later calls.
-        let members = exchange::team(self.local_devices.len(), None, self.patience);
-        for (local, member) in self.local_devices.iter_mut().zip(members) {
-            local.role.exchange.member = member;
-        }
-        Err(error)
+        let group = (self.ranks.is_some(), self.patience);
+        run_on_each(&mut self.local_devices, group, first, others)
     }
 
     /// [`DeviceGroup::run_on_each`] with the same work for all devices.

@@ -159,23 +159,23 @@ impl DeviceGroup {
 }
 
 /// How long a waiting member polls before it sleeps: the shortest time of these devices.
-fn patience(devices: &[Arc<Gpu>]) -> Duration {
+pub(super) fn patience(devices: &[Arc<Gpu>]) -> Duration {
     devices.iter().map(|gpu| gpu.patience()).min().unwrap_or_default()
 }
 
 /// The devices of all processes.
 #[derive(Clone, Copy)]
-struct Topology<'a> {
+pub(super) struct Topology<'a> {
     /// The devices of this process.
-    devices: &'a [Arc<Gpu>],
-    ranks: Option<&'a Ranks>,
+    pub devices: &'a [Arc<Gpu>],
+    pub ranks: Option<&'a Ranks>,
     /// The number of devices of each rank.
-    devices_per_rank: &'a [usize],
+    pub devices_per_rank: &'a [usize],
 }
 
 impl Topology<'_> {
     /// The exchange members of this process's devices.
-    fn members(&self, patience: Duration) -> Vec<Member> {
+    pub fn members(&self, patience: Duration) -> Vec<Member> {
         let outer = self.ranks.map(|ranks| {
             (Box::new(ranks.clone()) as Box<dyn Exchange>, self.devices_per_rank.to_vec())
         });
@@ -209,7 +209,7 @@ impl DeviceGroup {
 }
 
 /// The number of devices of each rank, sent to all.
-fn devices_per_rank(devices: &[Arc<Gpu>], ranks: Option<&Ranks>) -> Result<Vec<usize>> {
+pub(super) fn devices_per_rank(devices: &[Arc<Gpu>], ranks: Option<&Ranks>) -> Result<Vec<usize>> {
     let own = devices.len();
     let Some(ranks) = ranks else { return Ok(vec![own]) };
     let received = ranks.gather_messages(own.to_string().as_bytes())?;

@@ -7,7 +7,7 @@ use glam::DVec3;
 use super::{ONE_WORKGROUP, SHAPES, common, plummer, settings};
 use gravitile::bodies::Bodies;
 use gravitile::forces::direct::gpu::{AllPairs, KernelRequest, KernelVariant, PairBuffers};
-use gravitile::forces::{DeviceField, Throughput, evaluate_blocking};
+use gravitile::forces::{DeviceField, DeviceForces, Throughput, evaluate_blocking};
 use gravitile::frame::Frame;
 use gravitile::gpu::{BodyBuffers, Gpu, read_blocking};
 use gravitile::integrate::{self, DeviceIntegrator};
@@ -133,8 +133,13 @@ impl Owner {
         let field = PairBuffers::of_bodies(&bodies, SOFTENING as f32);
         let forces = pollster::block_on(AllPairs::new(gpu, variant, field)).unwrap();
         let make = integrate::find("leapfrog").unwrap().device.unwrap();
-        let integrator =
-            pollster::block_on(make(gpu, &bodies, &forces, &DeviceField::none())).unwrap();
+        let integrator = pollster::block_on(make(
+            gpu,
+            &bodies,
+            (forces.partial_sums(), forces.slices()),
+            &DeviceField::none(),
+        ))
+        .unwrap();
         Self { bodies, forces, integrator }
     }
 

@@ -385,7 +385,7 @@ fn common(
     ranks.sum_integers(&mut counts)?;
     let crossing: Vec<(Announced, usize)> =
         crossing.into_iter().zip(counts.into_iter().map(|count| count as usize)).collect();
-    let leaves = || crossing.iter().filter(|(cell, count)| cell.is_leaf(*count));
+    let leaves = || crossing.iter().filter(|(cell, count)| cell.is_leaf(*count, LEAF));
     let own: Vec<Vec<PointMass>> =
         leaves().map(|(cell, _)| cell.bodies(keys, begin, places).to_vec()).collect();
     let mut of_leaves = vec![Vec::new(); own.len()];
@@ -402,7 +402,7 @@ fn common(
     let own: Vec<Moment> = cells.roots().map(|root| moments[root as usize]).collect();
     let moments = ranks.gather(&own)?;
     let roots: Vec<(Vec<Root>, Vec<Moment>)> = roots.into_iter().zip(moments).collect();
-    Ok(Top::new(&crossing, of_leaves.concat(), &roots))
+    Ok(Top::new(&crossing, of_leaves.concat(), &roots, LEAF))
 }
 
 /// Which groups of a part are scattered, given the keys just before it and behind it.

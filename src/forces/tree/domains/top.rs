@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::super::{Cell, Cells, Crossing, Key, LEAF, LEVELS, NO_PARENT, PointMass};
+use super::super::{Cell, Cells, Crossing, Key, LEVELS, NO_PARENT, PointMass};
 
 /// A cell of which all ranks know: one that crosses, by the rank in whose part it begins.
 #[repr(C)]
@@ -36,9 +36,9 @@ impl Announced {
         &bodies[own..][..self.count(keys, begin)]
     }
 
-    /// Whether it is a leaf if it has `count` bodies.
-    pub fn is_leaf(&self, count: usize) -> bool {
-        count <= LEAF || self.level == LEVELS
+    /// Whether it is a leaf if it has `count` bodies, and leaves hold up to `leaf`.
+    pub fn is_leaf(&self, count: usize, leaf: usize) -> bool {
+        count <= leaf || self.level == LEVELS
     }
 }
 
@@ -93,17 +93,18 @@ pub trait Summed: Pod {
 
 impl<M: Summed> Top<M> {
     /// From the crossing cells of all parts with their numbers of bodies, the bodies of those that
-    /// are leaves one after another, and the roots of each part with their payloads.
+    /// are leaves, of up to `leaf`, one after another, and the roots of each part with their payloads.
     pub fn new(
         crossing: &[(Announced, usize)],
         bodies: Vec<PointMass>,
         roots: &[(Vec<Root>, Vec<M>)],
+        leaf: usize,
     ) -> Self {
         let mut found: Vec<(Cell, Option<(usize, usize)>)> = Vec::new();
         let mut along: Vec<u32> = Vec::with_capacity(bodies.len());
         for &(cell, count) in crossing {
-            let first = if cell.is_leaf(count) { along.len() as u32 } else { 0 };
-            if cell.is_leaf(count) {
+            let first = if cell.is_leaf(count, leaf) { along.len() as u32 } else { 0 };
+            if cell.is_leaf(count, leaf) {
                 along.extend(cell.first..cell.first + count as u32);
             }
             let (level, parent) = (cell.level, NO_PARENT);
@@ -126,7 +127,7 @@ impl<M: Summed> Top<M> {
         for number in 0..cells.len() {
             let Cell { count, level, .. } = cells[number];
             let (first, end) = (places[number], places[number] + count);
-            let is_leaf = count as usize <= LEAF || level == LEVELS;
+            let is_leaf = count as usize <= leaf || level == LEVELS;
             if owners[number].is_some() || is_leaf {
                 continue;
             }

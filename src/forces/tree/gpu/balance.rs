@@ -42,23 +42,28 @@ impl Balance {
             let kernel = compile(gpu, "tree/balance.wgsl", &text, &bindings, shape.checks).await?;
             Ok::<_, crate::error::Error>(kernel.bind(gpu, stage, &resources))
         };
-        let tally = (Write, &buffers.tally);
-        let summing = [(Read, partial_sums), tally, (Read, bodies)];
+        let (tally, state) = ((Write, &buffers.tally), (Read, &buffers.state));
+        let summing = [(Read, partial_sums), tally, state, (Read, bodies)];
         let kernels = [
             kernel("greatest", &summing).await?,
             kernel("sum", &summing).await?,
             kernel("share", &summing).await?,
-            kernel("take", &[(Write, partial_sums), tally]).await?,
+            kernel("take", &[(Write, partial_sums), tally, state]).await?,
         ];
         Ok(Self { kernels, workgroups })
     }
 
     /// Records them. The tally has been cleared since the last time.
     pub fn record(&self, pass: &mut wgpu::ComputePass<'_>) {
-        for kernel in &self.kernels {
-            kernel.set(pass, &[]);
-            pass.dispatch_workgroups(self.workgroups, 1, 1);
+        for k in 0..self.kernels.len() {
+            self.record_stage(pass, k);
         }
+    }
+
+    /// Records one of the four, if other ranks' sums come between them.
+    pub fn record_stage(&self, pass: &mut wgpu::ComputePass<'_>, k: usize) {
+        self.kernels[k].set(pass, &[]);
+        pass.dispatch_workgroups(self.workgroups, 1, 1);
     }
 }
 

@@ -48,15 +48,21 @@ pub const REUSED_BYTES_PER_BODY: u64 = 16;
 /// The buffers that the stages of a tree share: about 70 bytes per body, and 15 more in the sorts.
 #[derive(Debug)]
 pub struct TreeBuffers {
-    /// Number of bodies.
+    /// Number of bodies, or capacity for them if the tree is a part of one.
     pub count: u32,
     /// Capacity for cells: 0.28 per body. Usually 0.12 are needed; the largest leaves need at most
     /// 0.26.
     pub reserve: u32,
+    /// The start of the records of sinks that walk one by one, and the number of groups there is
+    /// room for.
+    pub singles: (u32, u32),
+    /// What only a part of a tree has.
+    pub(super) part: Option<PartBuffers>,
     /// [`TreeState`].
     pub state: wgpu::Buffer,
     pub(super) tally: wgpu::Buffer,
-    /// `array<vec2<u32>>`: the keys' lower 31 bits and upper 32, along the curve after the sort.
+    /// `array<vec2<u32>>`: the keys' lower 31 bits and upper 32, along the curve after the sort. In a
+    /// part of a tree those of the neighbours stand before and after them.
     pub keys: wgpu::Buffer,
     /// `array<u32>`: the bodies' indices along the curve.
     pub order: wgpu::Buffer,
@@ -90,15 +96,41 @@ pub struct TreeBuffers {
     pub cell_box: wgpu::Buffer,
 }
 
+/// What a part of a tree has besides.
+#[derive(Debug)]
+pub(super) struct PartBuffers {
+    /// The keys and bodies that are sorted, without those of other ranks.
+    pub keys: wgpu::Buffer,
+    pub order: wgpu::Buffer,
+    /// [`TreeState`] of the cells of which all ranks know.
+    pub top_state: wgpu::Buffer,
+    /// `array<u32>`: groups that bodies of other ranks make scattered.
+    pub scattered: wgpu::Buffer,
+    /// Capacities for bodies along the curve and for cells, those of other ranks included.
+    pub sources: u32,
+    pub cells: u32,
+}
+
+/// Entries of the buffers.
+struct Room {
+    bodies: u32,
+    keys: u32,
+    sources: u32,
+    reserve: u32,
+    cells: u32,
+}
+
+/// The most keys of other ranks before and after those of a part: twice the largest leaf.
+pub(super) const EDGE_KEYS: u32 = 1024;
+
+/// Room for the cells of which all ranks know, before those of a part: 8 children each of 21 cells
+/// at a cut.
+pub(super) const TOP_CELLS: u32 = 1 << 14;
+
 impl TreeBuffers {
     /// The capacity for cells with this many bodies.
     pub fn reserve_for(bodies: u32) -> u32 {
         (u64::from(bodies) * 7 / 25).max(u64::from(FEWEST_CELLS)) as u32
-    }
-
-    /// The start of the records of sinks that walk one by one, and their capacity.
-    pub fn singles(&self) -> (u32, u32) {
-        Self::singles_of(self.count)
     }
 
     fn singles_of(bodies: u32) -> (u32, u32) {
@@ -109,12 +141,21 @@ impl TreeBuffers {
 
     /// The largest number of groups and single sinks that walk.
     pub fn most_walks(&self) -> u32 {
-        Self::most_walks_of(self.count)
+        Self::most_walks_of(self.singles)
     }
 
-    fn most_walks_of(bodies: u32) -> u32 {
-        let (singles, room) = Self::singles_of(bodies);
+    /// [`TreeBuffers::most_walks`] of `bodies` bodies on one device.
+    pub(super) fn walks_for(bodies: u32) -> u32 {
+        Self::most_walks_of(Self::singles_of(bodies))
+    }
+
+    fn most_walks_of((singles, room): (u32, u32)) -> u32 {
         singles + room * GROUP as u32
+    }
+
+    /// The keys and bodies that are sorted.
+    pub(super) fn sorted(&self) -> [&wgpu::Buffer; 2] {
+        self.part.as_ref().map_or([&self.keys, &self.order], |part| [&part.keys, &part.order])
     }
 
     /// Creates the buffers for `count` bodies.
@@ -123,23 +164,56 @@ impl TreeBuffers {
     /// More bodies than fit one of the adapter's storage buffers; checked before anything is
     /// created.
     pub fn new(gpu: &Gpu, count: u32, shape: &TreeShape) -> Result<Self> {
-        let is_reused = shape.rebuild.keeps();
         let reserve = Self::reserve_for(count);
+        let room = Room { bodies: count, keys: count, sources: count, reserve, cells: reserve };
+        Self::with_room(gpu, room, Self::singles_of(count), shape)
+    }
+
+    /// Creates the buffers of a part of a tree of `all` bodies, with room for `count` of them.
+    ///
+    /// # Errors
+    /// Those of [`TreeBuffers::new`].
+    pub(super) fn of_part(gpu: &Gpu, count: u32, all: u32, shape: &TreeShape) -> Result<Self> {
+        let reserve = Self::reserve_for(count);
+        let keys = count + 2 * EDGE_KEYS;
+        // Of received bodies and cells there are a few hundredths as many as own ones; of few, all.
+        let more = all.min(count / 4 + (1 << 16)) + (1 << 12);
+        let sources = count + more;
+        let cells = TOP_CELLS + reserve + more.min(1 << 16);
+        let room = Room { bodies: count, keys, sources, reserve, cells };
+        let (of_part, of_all) = (Self::singles_of(count), Self::singles_of(all));
+        let singles = of_part.0 + Cube::spare(all as usize) as u32;
+        let mut made = Self::with_room(gpu, room, (singles, of_all.1), shape)?;
+        let words = |label: &str, each: u32| gpu.words(label, u64::from(each) * u64::from(count));
+        made.part = Some(PartBuffers {
+            keys: words("sorted keys", 2),
+            order: words("bodies in the order of keys", 1),
+            top_state: gpu.words("state of common cells", size_of::<TreeState>() as u64 / 4),
+            scattered: gpu.words("scattered groups", u64::from(count.div_ceil(GROUP as u32)) + 1),
+            sources,
+            cells,
+        });
+        Ok(made)
+    }
+
+    fn with_room(gpu: &Gpu, room: Room, singles: (u32, u32), shape: &TreeShape) -> Result<Self> {
+        let is_reused = shape.rebuild.keeps();
+        let Room { bodies: count, reserve, .. } = room;
         // Ranks of cells have 28 bits, because the number of children takes the others.
         let most = (gpu.limits.storage_buffer / VEC4).min(800_000_000);
-        if u64::from(count) > most || u64::from(reserve) * 3 * VEC4 > gpu.limits.storage_buffer {
+        if u64::from(count) > most || u64::from(room.cells) * 3 * VEC4 > gpu.limits.storage_buffer {
             return Err(gpu.refuse(format!(
                 "a tree of {count} bodies needs storage buffers of {} bytes, but it allows {} (at most {most} bodies)",
-                (u64::from(count) * VEC4).max(u64::from(reserve) * 3 * VEC4),
+                (u64::from(count) * VEC4).max(u64::from(room.cells) * 3 * VEC4),
                 gpu.limits.storage_buffer
             )));
         }
         let bodies = |label: &str, words: u64| gpu.words(label, words * u64::from(count));
         let cells = |label: &str| gpu.words(label, u64::from(reserve));
-        let entries = |label: &str, each: usize| storage(gpu, label, each * reserve as usize);
+        let entries = |label: &str, each: usize| storage(gpu, label, each * room.cells as usize);
         let built_at = if is_reused { count } else { 1 };
         let far_groups = match shape.config().expands() {
-            true => Self::most_walks_of(count).min(FAR_GROUPS),
+            true => Self::most_walks_of(singles).min(FAR_GROUPS),
             false => 0,
         };
         let far_words = (u64::from(far_groups) * u64::from(FAR_LENGTH)).max(1);
@@ -148,14 +222,16 @@ impl TreeBuffers {
             far_groups,
             count,
             reserve,
+            singles,
+            part: None,
             state: gpu.words("state of the tree", size_of::<TreeState>() as u64 / 4),
             tally: gpu.words("tally of the tree", u64::from(TALLY)),
-            keys: bodies("keys", 2),
+            keys: gpu.words("keys", 2 * u64::from(room.keys)),
             order: bodies("order along the curve", 1),
-            sources: storage(gpu, "bodies along the curve", count as usize),
+            sources: storage(gpu, "bodies along the curve", room.sources as usize),
             built_at: storage(gpu, "bodies when the tree was built", built_at as usize),
             is_reused: AtomicBool::new(false),
-            groups: storage(gpu, "groups of sinks", 2 * Self::most_walks_of(count) as usize),
+            groups: storage(gpu, "groups of sinks", 2 * Self::most_walks_of(singles) as usize),
             offsets: bodies("cells before each body", 1),
             levels: cells("levels of cells"),
             numbers: cells("numbers of cells"),

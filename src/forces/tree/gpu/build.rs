@@ -72,7 +72,7 @@ pub struct Build {
     scan: Scan,
     level_sort: Sort,
     base: TreeParams,
-    leaf_sizes: u32,
+    pub(super) leaf_sizes: u32,
     has_strengths: bool,
     most_workgroups: u32,
 }
@@ -91,13 +91,17 @@ struct Kernels {
     write: BoundKernel,
     rank: BoundKernel,
     link: BoundKernel,
-    leaves: BoundKernel,
-    inner: BoundKernel,
+    /// Of leaves, and of the cells of one level.
+    moments: [BoundKernel; 2],
+    /// The same for the cells of which all ranks know, in a part of a tree.
+    top_moments: Option<[BoundKernel; 2]>,
     /// Subtracts an external field from the accelerations of the last step.
     own: Option<BoundKernel>,
     /// With the accelerations of the last step, and with those left by a walk.
     strengths: [BoundKernel; 2],
     groups: [BoundKernel; 2],
+    /// Likewise for the groups of a part that bodies of other ranks make scattered.
+    scatter: Option<[BoundKernel; 2]>,
     scattered: BoundKernel,
 }
 
@@ -135,6 +139,7 @@ impl Build {
         use Binding::{Read, Write};
         let row = Binding::Params(size_of::<TreeParams>() as u64);
         let TreeBuffers { state, tally, keys, order, sources, groups, offsets, .. } = buffers;
+        let [sorted_keys, sorted_order] = buffers.sorted();
         let TreeBuffers { levels, numbers, starts, ranks, cell_open, cell_force, cell_box, .. } =
             buffers;
         let bind_as = async |name: &str,
@@ -158,7 +163,11 @@ impl Build {
             bind_as(name, bound, has_params, false).await
         };
         let (read, write) = (|buffer| (Read, buffer), |buffer| (Write, buffer));
-        let records = [write(cell_open), write(cell_force), write(cell_box), read(state)];
+        let moments_of = async |state: &wgpu::Buffer| {
+            let records = [write(cell_open), write(cell_force), write(cell_box), (Read, state)];
+            let leaves = bind("leaves", &[&records[..], &[read(sources)]].concat(), true).await?;
+            Ok::<_, crate::error::Error>([leaves, bind("inner", &records, true).await?])
+        };
         let strengths_of = async |accelerations: &wgpu::Buffer| {
             let bound = [(Read, accelerations), read(order), read(state), write(tally)];
             bind("strength", &bound, true).await
@@ -166,6 +175,11 @@ impl Build {
         let groups_of = async |accelerations: &wgpu::Buffer| {
             let from = [read(sources), read(order), read(keys), (Read, accelerations), read(state)];
             bind("groups", &[&from[..], &[write(tally), write(groups)]].concat(), true).await
+        };
+        let scatter_of = async |accelerations: &wgpu::Buffer, list: &wgpu::Buffer| {
+            let from = [read(sources), read(order), (Read, accelerations), read(state)];
+            let to = [write(tally), write(groups), (Read, list)];
+            bind("domains/scatter", &[&from[..], &to].concat(), true).await
         };
         let from = [read(bodies), read(order), read(state)];
         let mut gathered = [&from[..], &[write(sources), write(partial_sums)]].concat();
@@ -192,8 +206,10 @@ impl Build {
             clear: bind("clear", &[write(tally)], false).await?,
             spread: bind("spread", &[read(bodies), write(tally)], true).await?,
             edge: bind("edge", &[read(tally), write(state)], true).await?,
-            keys: bind("keys", &[read(bodies), read(state), write(keys), write(order)], true)
-                .await?,
+            keys: {
+                let to = [write(sorted_keys), write(sorted_order)];
+                bind("keys", &[&[read(bodies), read(state)][..], &to].concat(), true).await?
+            },
             gather: bind("gather", &gathered, true).await?,
             gather_moved,
             count: bind("count", &[read(keys), write(offsets), write(tally), read(state)], true)
@@ -210,19 +226,29 @@ impl Build {
                 let to = [write(state), write(cell_open), write(cell_box)];
                 bind("link", &[&from[..], &to].concat(), false).await?
             },
-            leaves: bind("leaves", &[&records[..], &[read(sources)]].concat(), true).await?,
-            inner: bind("inner", &records, true).await?,
+            moments: moments_of(state).await?,
+            top_moments: match &buffers.part {
+                Some(part) => Some(moments_of(&part.top_state).await?),
+                None => None,
+            },
             strengths: [strengths_of(accelerations).await?, strengths_of(partial_sums).await?],
             groups: [groups_of(accelerations).await?, groups_of(partial_sums).await?],
+            scatter: match &buffers.part {
+                Some(part) => Some([
+                    scatter_of(accelerations, &part.scattered).await?,
+                    scatter_of(partial_sums, &part.scattered).await?,
+                ]),
+                None => None,
+            },
             own: subtract,
             scattered: bind("scattered", &[write(tally), write(state)], true).await?,
         };
         let checks = shape.checks;
         let (count, reserve) = (buffers.count, buffers.reserve);
         let sorted = SortedBuffers {
-            keys,
+            keys: sorted_keys,
             width: KeyWidth::Bits64,
-            payloads: order,
+            payloads: sorted_order,
             capacity: count,
             count: None,
         };
@@ -236,7 +262,7 @@ impl Build {
             count: Some(scan.total()),
         };
         let level_sort = Sort::new(gpu, sorted, checks).await?;
-        let (singles, room) = buffers.singles();
+        let (singles, room) = buffers.singles;
         let base = TreeParams {
             count,
             reserve,
@@ -282,14 +308,10 @@ impl Build {
         params: &mut Params<TreeParams>,
     ) {
         let Some(gather) = &self.kernels.gather_moved else { return };
-        let offset = params.offset_of(self.base);
-        for (kernel, offset, work) in
-            [(&self.kernels.clear, None, TALLY), (gather, Some(offset), self.base.count)]
-        {
-            kernel.set(pass, offset.as_slice());
-            let [x, y] = rows_of_workgroups(work.div_ceil(THREADS), self.most_workgroups);
-            pass.dispatch_workgroups(x, y, 1);
-        }
+        let row = Some(params.offset_of(self.base));
+        let most = self.most_workgroups;
+        dispatch(pass, &self.kernels.clear, None, (TALLY, THREADS), most);
+        dispatch(pass, gather, row, (self.base.count, THREADS), most);
     }
 
     /// Records a stage.
@@ -300,73 +322,200 @@ impl Build {
         stage: Stage,
         strengths: Strengths,
     ) {
-        let base = self.base;
-        let (count, reserve) = (base.count, base.reserve);
-        let Self {
-            kernels,
-            sort,
-            scan,
-            level_sort,
-            leaf_sizes,
-            most_workgroups,
-            has_strengths,
-            ..
-        } = self;
-        let most = *most_workgroups;
-        let run = |pass: &mut wgpu::ComputePass<'_>,
-                   kernel: &BoundKernel,
-                   offset: Option<u32>,
-                   (work, each): (u32, u32),
-                   z: u32| {
-            kernel.set(pass, offset.as_slice());
-            let [x, y] = rows_of_workgroups(work.div_ceil(each), most);
-            pass.dispatch_workgroups(x, y, z);
-        };
-        let row = Some(params.offset_of(base));
         match stage {
             Stage::Keys => {
-                run(pass, &kernels.clear, None, (TALLY, THREADS), 1);
-                run(pass, &kernels.spread, row, (count, THREADS * ROWS), 1);
-                run(pass, &kernels.edge, row, (1, 1), 1);
-                run(pass, &kernels.keys, row, (count, THREADS), 1);
+                self.record_distances(pass, params);
+                self.run(pass, params, |kernels| &kernels.edge, (1, 1));
+                self.record_keys(pass, params);
             }
-            Stage::Sort => sort.record(pass, count, KeyWidth::Bits64.bits()),
+            Stage::Sort => self.record_sort(pass),
             Stage::Cells => {
-                run(pass, &kernels.gather, row, (count, THREADS), 1);
-                for level in 0..*leaf_sizes {
-                    let row = Some(params.offset_of(TreeParams { level, ..base }));
-                    run(pass, &kernels.count, row, (count, THREADS), 1);
+                self.record_gather(pass, params);
+                for level in 0..self.leaf_sizes {
+                    self.record_count(pass, params, level);
                 }
-                run(pass, &kernels.choose, row, (1, 1), 1);
-                scan.record(pass, count);
-                run(pass, &kernels.write, None, (count, THREADS), 1);
-                // 22 levels need 5 bits.
-                level_sort.record(pass, reserve, 5);
-                run(pass, &kernels.rank, None, (reserve, THREADS), 1);
-                run(pass, &kernels.link, None, (reserve, THREADS), 1);
+                self.run(pass, params, |kernels| &kernels.choose, (1, 1));
+                self.record_cells(pass);
             }
-            Stage::Moments => {
-                run(pass, &kernels.leaves, row, (reserve, LEAVES), 1);
-                for level in (0..LEVELS).rev() {
-                    let row = Some(params.offset_of(TreeParams { level, ..base }));
-                    // No level has more than eight times the cells of the one above.
-                    let cells = 8u32.checked_pow(level).map_or(reserve, |most| most.min(reserve));
-                    run(pass, &kernels.inner, row, (cells, INNER), 1);
-                }
-            }
+            Stage::Moments => self.record_moments(pass, params),
             Stage::Groups => {
-                let which = usize::from(strengths != Strengths::Last);
-                if let Some(own) = kernels.own.as_ref().filter(|_| strengths == Strengths::Last) {
-                    run(pass, own, row, (count, THREADS), 1);
-                }
-                if *has_strengths && strengths != Strengths::Unknown {
-                    run(pass, &kernels.strengths[which], row, (count, THREADS), 1);
-                }
-                run(pass, &kernels.groups[which], row, (base.singles, 1), 1);
-                run(pass, &kernels.scattered, row, (1, 1), 1);
+                self.record_strengths(pass, params, strengths);
+                self.record_groups(pass, params, strengths);
+                self.run(pass, params, |kernels| &kernels.scattered, (1, 1));
             }
         }
     }
+
+    /// Sets the numbers of bodies, and of cells that there may be, of a part of a tree.
+    pub(super) fn set_sizes(&mut self, bodies: u32, cells: u32) {
+        (self.base.count, self.base.reserve) = (bodies, cells);
+    }
+
+    /// Dispatches a kernel with a row of parameters, for `work` items of which a workgroup takes
+    /// `each`.
+    fn run(
+        &self,
+        pass: &mut wgpu::ComputePass<'_>,
+        params: &mut Params<TreeParams>,
+        which: impl Fn(&Kernels) -> &BoundKernel,
+        work: (u32, u32),
+    ) {
+        let row = Some(params.offset_of(self.base));
+        dispatch(pass, which(&self.kernels), row, work, self.most_workgroups);
+    }
+
+    /// Records the counts of bodies by distance.
+    pub(super) fn record_distances(
+        &self,
+        pass: &mut wgpu::ComputePass<'_>,
+        params: &mut Params<TreeParams>,
+    ) {
+        dispatch(pass, &self.kernels.clear, None, (TALLY, THREADS), self.most_workgroups);
+        self.run(pass, params, |kernels| &kernels.spread, (self.base.count, THREADS * ROWS));
+    }
+
+    /// Records the keys in the cube.
+    pub(super) fn record_keys(
+        &self,
+        pass: &mut wgpu::ComputePass<'_>,
+        params: &mut Params<TreeParams>,
+    ) {
+        self.run(pass, params, |kernels| &kernels.keys, (self.base.count, THREADS));
+    }
+
+    /// Records the sort.
+    pub(super) fn record_sort(&mut self, pass: &mut wgpu::ComputePass<'_>) {
+        self.sort.record(pass, self.base.count, KeyWidth::Bits64.bits());
+    }
+
+    /// Records copying the bodies to the order of the curve.
+    pub(super) fn record_gather(
+        &self,
+        pass: &mut wgpu::ComputePass<'_>,
+        params: &mut Params<TreeParams>,
+    ) {
+        self.run(pass, params, |kernels| &kernels.gather, (self.base.count, THREADS));
+    }
+
+    /// Records the numbers of cells with leaves of the size `level`.
+    pub(super) fn record_count(
+        &self,
+        pass: &mut wgpu::ComputePass<'_>,
+        params: &mut Params<TreeParams>,
+        level: u32,
+    ) {
+        let row = Some(params.offset_of(TreeParams { level, ..self.base }));
+        let work = (self.base.count, THREADS);
+        dispatch(pass, &self.kernels.count, row, work, self.most_workgroups);
+    }
+
+    /// Records the cells, once their number and the size of leaves are in the state.
+    pub(super) fn record_cells(&mut self, pass: &mut wgpu::ComputePass<'_>) {
+        let (TreeParams { count, reserve, .. }, most) = (self.base, self.most_workgroups);
+        self.scan.record(pass, count);
+        dispatch(pass, &self.kernels.write, None, (count, THREADS), most);
+        // 22 levels need 5 bits.
+        self.level_sort.record(pass, reserve, 5);
+        dispatch(pass, &self.kernels.rank, None, (reserve, THREADS), most);
+        dispatch(pass, &self.kernels.link, None, (reserve, THREADS), most);
+    }
+
+    /// Records the moments of all cells.
+    pub(super) fn record_moments(
+        &self,
+        pass: &mut wgpu::ComputePass<'_>,
+        params: &mut Params<TreeParams>,
+    ) {
+        self.moments(pass, params, &self.kernels.moments, self.base.reserve);
+    }
+
+    /// Records the moments of `cells` cells of which all ranks know, from those that are complete.
+    pub(super) fn record_top_moments(
+        &self,
+        pass: &mut wgpu::ComputePass<'_>,
+        params: &mut Params<TreeParams>,
+        cells: u32,
+    ) {
+        if let Some(kernels) = &self.kernels.top_moments {
+            self.moments(pass, params, kernels, cells);
+        }
+    }
+
+    fn moments(
+        &self,
+        pass: &mut wgpu::ComputePass<'_>,
+        params: &mut Params<TreeParams>,
+        [leaves, inner]: &[BoundKernel; 2],
+        cells: u32,
+    ) {
+        let most = self.most_workgroups;
+        dispatch(pass, leaves, Some(params.offset_of(self.base)), (cells, LEAVES), most);
+        for level in (0..LEVELS).rev() {
+            let row = Some(params.offset_of(TreeParams { level, ..self.base }));
+            // No level has more than eight times the cells of the one above.
+            let cells = 8u32.checked_pow(level).map_or(cells, |most| most.min(cells));
+            dispatch(pass, inner, row, (cells, INNER), most);
+        }
+    }
+
+    /// Records the sum of the logarithms of the sinks' accelerations, if the rule uses them.
+    pub(super) fn record_strengths(
+        &self,
+        pass: &mut wgpu::ComputePass<'_>,
+        params: &mut Params<TreeParams>,
+        strengths: Strengths,
+    ) {
+        let which = usize::from(strengths != Strengths::Last);
+        let work = (self.base.count, THREADS);
+        if let Some(own) = self.kernels.own.as_ref().filter(|_| strengths == Strengths::Last) {
+            let row = Some(params.offset_of(self.base));
+            dispatch(pass, own, row, work, self.most_workgroups);
+        }
+        if self.has_strengths && strengths != Strengths::Unknown {
+            self.run(pass, params, |kernels| &kernels.strengths[which], work);
+        }
+    }
+
+    /// Records which sinks walk together.
+    pub(super) fn record_groups(
+        &self,
+        pass: &mut wgpu::ComputePass<'_>,
+        params: &mut Params<TreeParams>,
+        strengths: Strengths,
+    ) {
+        let which = usize::from(strengths != Strengths::Last);
+        self.run(pass, params, |kernels| &kernels.groups[which], (self.base.singles, 1));
+    }
+}
+
+impl Build {
+    /// Records the sinks of `count` groups that bodies of other ranks make scattered.
+    pub(super) fn record_scattered(
+        &self,
+        pass: &mut wgpu::ComputePass<'_>,
+        params: &mut Params<TreeParams>,
+        strengths: Strengths,
+        count: u32,
+    ) {
+        let which = usize::from(strengths != Strengths::Last);
+        if let Some(kernels) = &self.kernels.scatter {
+            let row = Some(params.offset_of(TreeParams { count, ..self.base }));
+            dispatch(pass, &kernels[which], row, (count, 1), self.most_workgroups);
+        }
+    }
+}
+
+/// Dispatches a kernel for `work` items of which a workgroup takes `each`.
+pub(super) fn dispatch(
+    pass: &mut wgpu::ComputePass<'_>,
+    kernel: &BoundKernel,
+    row: Option<u32>,
+    (work, each): (u32, u32),
+    most: u32,
+) {
+    kernel.set(pass, row.as_slice());
+    let [x, y] = rows_of_workgroups(work.div_ceil(each), most);
+    pass.dispatch_workgroups(x, y, 1);
 }
 
 /// Number of rows of parameters that the build needs.

@@ -21,6 +21,14 @@ pub(super) const MOST_PIECES: usize = 256;
 /// cells weighted by their cost.
 const PER_SINK: u64 = 1000;
 
+/// The interactions of an evaluation for `n` bodies, as [`TreeForces`] counts them; `walks` is 2 if
+/// it begins with a walk for first forces, else 1.
+pub fn interactions(n: u32, walks: u64) -> u64 {
+    let stages: u64 = Stage::ALL.into_iter().map(Stage::interactions).sum();
+    let groups = Stage::Groups.interactions() * (walks - 1);
+    u64::from(n) * (stages + groups) + walks * TreeForces::of_groups(0, TreeBuffers::walks_for(n))
+}
+
 /// Initial chunks of a walk that has not been timed are as small as still keeps the device busy,
 /// each in its own submission: with strict openings a sink may have a thousand times as many
 /// interactions as it counts for.

@@ -42,6 +42,8 @@
 mod balance;
 mod buffers;
 mod build;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod domains;
 mod engine;
 mod far;
 mod forces;
@@ -56,7 +58,7 @@ pub use buffers::{BYTES_PER_BODY, Bound, REUSED_BYTES_PER_BODY, TreeBuffers};
 pub use build::{Build, Stage, Strengths};
 pub use engine::GpuTree;
 pub use far::FarForces;
-pub use forces::{Field, Part, TreeForces};
+pub use forces::{Field, Part, TreeForces, interactions};
 pub use lists::GroupLists;
 pub use probe::{Taken, WalkCounts, WalkProbe};
 pub use shape::{LARGEST_LEAF, TreeShape, WalkShape};

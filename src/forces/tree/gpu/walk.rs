@@ -171,7 +171,7 @@ impl Walk {
         } else {
             None
         };
-        let (singles, room) = buffers.singles();
+        let (singles, room) = buffers.singles;
         let base = TreeParams {
             count: buffers.count,
             reserve: buffers.reserve,

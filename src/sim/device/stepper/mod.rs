@@ -80,7 +80,8 @@ impl Stepper {
         let make = integrator.device.ok_or_else(|| {
             gpu.refuse(format!("the integrator '{}' has no device side", integrator.name))
         })?;
-        let side = make(gpu, bodies, forces.as_ref(), &tools.field).await?;
+        let sums = (forces.partial_sums(), forces.slices());
+        let side = make(gpu, bodies, sums, &tools.field).await?;
         let pairs = AllPairs::of(forces.as_ref());
         let dispatch = pairs.map_or(Dispatch::Ordinary, |pairs| pairs.variant.config.dispatch);
         let mode = match (pairs, dispatch) {

@@ -1,0 +1,111 @@
+//! Submissions of a part of a tree, with what the host reads after each.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::error::Result;
+use crate::forces::tree::gpu::{Build, TreeBuffers};
+use crate::gpu::layout::TreeParams;
+use crate::gpu::{Binding, BoundKernel, Checks, Gpu, Params, Readback, compile, template};
+
+use super::PartBodies;
+
+/// A copy between two buffers: from, at, to, at, bytes.
+pub(super) type Copy<'a> = (&'a wgpu::Buffer, u64, &'a wgpu::Buffer, u64, u64);
+
+/// What the kernels of all stages are bound to.
+#[derive(Clone, Copy)]
+pub(super) struct Shared<'a> {
+    pub buffers: &'a TreeBuffers,
+    pub partial_sums: &'a wgpu::Buffer,
+    pub bodies: &'a PartBodies,
+    pub checks: Checks,
+}
+
+/// The device, and what each submission uses.
+pub(super) struct Io {
+    pub gpu: Arc<Gpu>,
+    pub params: Params<TreeParams>,
+    readback: Readback,
+}
+
+impl Io {
+    pub fn new(gpu: Arc<Gpu>, params: Params<TreeParams>) -> Self {
+        Self { gpu, params, readback: Readback::default() }
+    }
+
+    /// Compiles and binds a kernel of `shaders/tree/domains/`.
+    pub async fn kernel(
+        &self,
+        name: &str,
+        values: minijinja::Value,
+        bound: &[(Binding, &wgpu::Buffer)],
+        has_params: bool,
+        checks: Checks,
+    ) -> Result<BoundKernel> {
+        let file = format!("tree/domains/{name}.wgsl");
+        let text = template::assemble(&file, values)?;
+        let mut bindings: Vec<_> = bound.iter().map(|(binding, _)| *binding).collect();
+        let mut resources: Vec<_> = bound.iter().map(|(_, b)| b.as_entire_binding()).collect();
+        if has_params {
+            bindings.push(Binding::Params(size_of::<TreeParams>() as u64));
+            resources.push(self.params.binding());
+        }
+        let kernel = compile(&self.gpu, &file, &text, &bindings, checks).await?;
+        Ok(kernel.bind(&self.gpu, name, &resources))
+    }
+
+    /// Submits what `record` records and then `copies`; waits, and returns the words of `reads`, byte
+    /// ranges of buffers.
+    ///
+    /// # Errors
+    /// The device failed.
+    pub async fn submit(
+        &mut self,
+        build: &mut Build,
+        record: impl FnOnce(&mut wgpu::ComputePass<'_>, &mut Params<TreeParams>, &mut Build),
+        copies: &[Copy<'_>],
+        reads: &[(&wgpu::Buffer, Range<u64>)],
+    ) -> Result<Vec<Vec<u32>>> {
+        let mut encoder = self.gpu.device.create_command_encoder(&Default::default());
+        self.params.clear();
+        build.begin_submission();
+        {
+            let mut pass = encoder.begin_compute_pass(&Default::default());
+            record(&mut pass, &mut self.params, build);
+        }
+        for (from, from_at, to, to_at, bytes) in copies.iter().filter(|copy| copy.4 > 0) {
+            encoder.copy_buffer_to_buffer(from, *from_at, to, *to_at, *bytes);
+        }
+        let wanted: Vec<_> = reads.iter().filter(|(_, range)| !range.is_empty()).cloned().collect();
+        if !wanted.is_empty() {
+            self.readback.record(&self.gpu.device, &mut encoder, &wanted);
+        }
+        self.params.upload(&self.gpu);
+        build.end_submission(&self.gpu);
+        let submission = self.gpu.queue.submit([encoder.finish()]);
+        self.readback.submitted();
+        if reads.is_empty() {
+            return Ok(Vec::new());
+        }
+        let patience = std::time::Duration::from_millis(10);
+        self.gpu.finish_within(submission, patience).await?;
+        let arrived = match wanted.is_empty() {
+            true => Vec::new(),
+            false => self.readback.arrive::<u32>().await?,
+        };
+        let mut arrived = arrived.into_iter();
+        let words = |(_, range): &(&wgpu::Buffer, Range<u64>)| match range.is_empty() {
+            true => Vec::new(),
+            false => arrived.next().unwrap_or_default(),
+        };
+        Ok(reads.iter().map(words).collect())
+    }
+
+    /// Writes values into a buffer, before the next submission.
+    pub fn write<T: bytemuck::NoUninit>(&self, buffer: &wgpu::Buffer, at: u64, values: &[T]) {
+        if !values.is_empty() {
+            self.gpu.queue.write_buffer(buffer, at, bytemuck::cast_slice(values));
+        }
+    }
+}

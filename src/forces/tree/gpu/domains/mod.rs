@@ -1,0 +1,782 @@
+//! One tree over the bodies of several devices, each of which has a part of the curve: the construction of
+//! `forces/tree/domains/`, with the kernels of one device.
+//!
+//! A walk reads records of cells, bodies, and nothing else, in an order that does not depend on
+//! their numbers. So it is the same kernel, and forces have the bits of one device. The arrays are
+//!
+//! ```text
+//! cells    common to all ranks | own | received | the absent one
+//! bodies   own, in the order of the curve | outside the cube | of common leaves | received | the absent one
+//! ```
+//!
+//! An evaluation:
+//!
+//! 1. the cube, from the distances of all bodies; bodies that have left their part go to its rank
+//!    ([`bodies`]);
+//! 2. keys and sort; the cuts go to whole groups, and each rank has the keys next to its part
+//!    ([`order`]);
+//! 3. cells and moments; the common cells from their children ([`top`]);
+//! 4. groups; those around which there may be bodies of other ranks ask ([`groups`]);
+//! 5. each rank is sent the cells and bodies that its groups open ([`sent`]), walks, and shares in
+//!    the correction of the total force.
+//!
+//! The absent cell and body make forces that are not finite. If any are found, the walk is repeated
+//! with more cells, at last with all; so the result never depends on the choice.
+
+mod bodies;
+mod groups;
+mod io;
+mod order;
+mod sent;
+mod top;
+
+use std::sync::Arc;
+
+use self::bodies::Migration;
+pub use self::bodies::{PartBodies, Placed};
+use self::groups::Crowds;
+use self::io::{Io, Shared};
+use self::order::Ordering;
+use self::sent::Sending;
+use self::top::Common;
+use super::balance::Balance;
+use super::build::PARAMS_ROWS;
+use super::forces::MOST_PIECES;
+use super::walk::Output;
+use super::{Bound, Build, Field, Strengths, TreeBuffers, TreeShape, Walk, WalkVariant};
+use crate::error::{Error, Result};
+use crate::exchange::{self, Exchange, Member};
+use crate::forces::tree::domains::cut::{Sample, cuts};
+use crate::forces::tree::{Cube, GROUP, Key, LEAF, PointMass, key};
+use crate::forces::tree::{Opening, TreeConfig};
+use crate::gpu::layout::{TreeParams, TreeState};
+use crate::gpu::{BoundKernel, Gpu, Params, storage};
+
+/// Factors on squared distances in the choice of cells that are sent: at first one that covers
+/// rounding; in turn if a walk has missed a cell. The last sends all cells.
+const MARGINS: [f32; 3] = [1.0 - 1e-5, 0.8, 0.0];
+
+/// Groups that walk in one submission.
+const GROUPS_AT_ONCE: u32 = 16_384;
+
+/// What makes an evaluation start again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// The partial sums are complete.
+    Complete,
+    /// A rank has no room: each needs as many bodies' room as is said here.
+    NeedsRoom(u32),
+}
+
+/// A walk and the choice of cells for it.
+struct Rule {
+    walk: Walk,
+    select: sent::Select,
+}
+
+/// Forces by one configuration.
+struct Forces {
+    build: Build,
+    rule: Rule,
+    first: Option<Rule>,
+    balance: Option<Balance>,
+}
+
+/// A part of a tree on a device.
+pub struct PartTree {
+    field: Field,
+    shape: TreeShape,
+    /// For accelerations; for energies, bound on the first request.
+    forces: Forces,
+    potential: Option<Forces>,
+    has_accelerations: bool,
+    stages: Stages,
+}
+
+/// What all forces share.
+struct Stages {
+    io: Io,
+    /// Number of bodies of all ranks.
+    all: u32,
+    buffers: Arc<TreeBuffers>,
+    partial_sums: wgpu::Buffer,
+    migration: Migration,
+    ordering: Ordering,
+    common: Common,
+    crowds: Crowds,
+    sending: Sending,
+    missing: BoundKernel,
+    sample: BoundKernel,
+    samples: wgpu::Buffer,
+    /// As on the device.
+    state: TreeState,
+    /// Of the last forces: positions of some bodies, and seconds that the walk took per body.
+    sampled: Vec<PointMass>,
+    cost: f32,
+    /// Where the curve is cut.
+    cuts: Vec<Key>,
+    report: Report,
+}
+
+/// What the evaluations of a part have come to.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Report {
+    /// How often forces were computed again because a walk had missed a cell.
+    pub repeats: u64,
+    /// Bodies in the part, and cells and bodies received, at the last evaluation.
+    pub bodies: u32,
+    /// See `bodies`.
+    pub received: [u32; 2],
+    /// Seconds that the last walk took on this device.
+    pub walk_secs: f64,
+    /// Seconds of the last evaluation.
+    pub secs: f64,
+}
+
+/// Bodies of a part whose positions choose the next cuts.
+const SAMPLES: u32 = 1024;
+
+/// Words of the tally (`shaders/tree/common.wgsl`), in bytes.
+mod tally {
+    pub const DISTANCES: std::ops::Range<u64> = 0..4 * 256;
+    pub const CELLS_FOUND: u64 = 4 * 256;
+    pub const LOGS: std::ops::Range<u64> = 4 * 264..4 * 266;
+    pub const SCATTERED: u64 = 4 * 266;
+    pub const GREATEST: std::ops::Range<u64> = 4 * 268..4 * 270;
+    pub const FORCES: std::ops::Range<u64> = 4 * 270..4 * 280;
+    pub const SHARES: std::ops::Range<u64> = 4 * 280..4 * 282;
+    pub const MISSING: u64 = 4 * 285;
+}
+
+impl PartTree {
+    /// Compiles the kernels and binds them to `bodies`, one of `parts` parts of `all`. The opening rule
+    /// must compare distances from bodies, and the tree be built at each step.
+    ///
+    /// # Errors
+    /// More bodies than the adapter's buffers hold; more than 32 parts.
+    pub async fn new(
+        gpu: Arc<Gpu>,
+        shape: TreeShape,
+        bodies: &PartBodies,
+        (parts, all): (usize, u32),
+        field: Field,
+    ) -> Result<Self> {
+        if parts > 32 {
+            return Err(Error::value("the number of domains", parts, "at most 32"));
+        }
+        let buffers = Arc::new(TreeBuffers::of_part(&gpu, bodies.capacity(), all, &shape)?);
+        let partial_sums = storage(&gpu, "partial sums", bodies.capacity() as usize);
+        let params = Params::new(&gpu, "tree params", PARAMS_ROWS + MOST_PIECES);
+        let io = Io::new(gpu, params);
+        let checks = shape.checks;
+        let shared = Shared { buffers: &buffers, partial_sums: &partial_sums, bodies, checks };
+        let migration = Migration::new(&io, &shared).await?;
+        let ordering = Ordering::new(&io, &shared, &migration.records).await?;
+        let common = Common::new(&io, &shared).await?;
+        let crowds = Crowds::new(&io, &shared).await?;
+        let sending = Sending::new(&io, &shared, &common, parts).await?;
+        use crate::gpu::Binding::{Read, Write};
+        let none = minijinja::context! {};
+        let bound = [(Read, &partial_sums), (Read, &buffers.order), (Write, &buffers.tally)];
+        let missing = io.kernel("missing", none.clone(), &bound, true, checks).await?;
+        let samples = storage(&io.gpu, "samples", SAMPLES as usize);
+        let bound = [(Read, &buffers.sources), (Write, &samples)];
+        let sample = io.kernel("sample", none, &bound, true, checks).await?;
+        let forces = Self::bind(&io, &shape, &shared, &common, &sending, &field).await?;
+        let stages = Stages {
+            io,
+            all,
+            partial_sums,
+            migration,
+            ordering,
+            common,
+            crowds,
+            sending,
+            missing,
+            sample,
+            samples,
+            state: TreeState::default(),
+            sampled: Vec::new(),
+            cost: 1.0,
+            cuts: Vec::new(),
+            report: Report::default(),
+            buffers,
+        };
+        let has_accelerations = field.has_accelerations;
+        Ok(Self { field, shape, forces, potential: None, has_accelerations, stages })
+    }
+
+    async fn bind(
+        io: &Io,
+        shape: &TreeShape,
+        shared: &Shared<'_>,
+        common: &Common,
+        sending: &Sending,
+        field: &Field,
+    ) -> Result<Forces> {
+        let Shared { buffers, partial_sums, bodies, .. } = *shared;
+        let bound = Bound { gpu: &io.gpu, shape, buffers, partial_sums, params: &io.params };
+        let body_buffers = &bodies.buffers;
+        let (places, last) = (&body_buffers.position_mass, &body_buffers.acceleration);
+        let build = Build::new(&bound, places, last, field.external.as_ref()).await?;
+        let rule = async |opening: &Opening, expands: bool| {
+            let variant = WalkVariant {
+                rule: opening.name(),
+                potential: field.potential,
+                expands,
+                ..WalkVariant::new(shape, field.guarded, Output::Forces)
+            };
+            let walk = Walk::new(&bound, variant, opening, field.softening).await?;
+            let select = sending.select(io, shared, common, opening, shape.order).await?;
+            Ok::<_, Error>(Rule { walk, select })
+        };
+        let config = shape.config();
+        let needs_first = shape.opening.needs_accelerations() && !field.has_accelerations;
+        let first = if needs_first { Some(rule(&TreeConfig::FIRST, false).await?) } else { None };
+        let rule = rule(&config.walked(), config.expands()).await?;
+        let balance =
+            if field.is_closed { Some(Balance::new(&bound, places).await?) } else { None };
+        Ok(Forces { build, rule, first, balance })
+    }
+
+    /// Accelerations of the bodies at their places, and potentials if they were asked for:
+    /// `array<vec4<f32>>`.
+    pub fn partial_sums(&self) -> &wgpu::Buffer {
+        &self.stages.partial_sums
+    }
+
+    /// Whether the next forces are not the first ones, which take two walks.
+    pub fn has_accelerations(&self) -> bool {
+        self.has_accelerations || self.forces.first.is_none()
+    }
+
+    /// The shape.
+    pub fn shape(&self) -> &TreeShape {
+        &self.shape
+    }
+
+    /// Cuts the curve next so that `bodies` of this part are where these are.
+    pub fn cut_by(&mut self, sampled: Vec<PointMass>, bodies: u32) {
+        self.stages.sampled = sampled;
+        self.stages.report.bodies = bodies;
+    }
+
+    /// Continues where another part of the same tree, which had less room, has stopped.
+    pub fn continue_from(&mut self, other: Self) {
+        let Stages { sampled, cost, report, .. } = other.stages;
+        (self.stages.sampled, self.stages.cost, self.stages.report) = (sampled, cost, report);
+        self.has_accelerations |= other.has_accelerations;
+    }
+
+    /// What the last evaluation has come to.
+    pub fn report(&self) -> Report {
+        self.stages.report
+    }
+
+    /// Uses another softening from the next evaluation on.
+    pub fn set_softening(&mut self, softening: f32) {
+        self.field.softening = softening;
+        for forces in [Some(&mut self.forces), self.potential.as_mut()].into_iter().flatten() {
+            forces.rule.walk.set_softening(softening);
+            if let Some(first) = &mut forces.first {
+                first.walk.set_softening(softening);
+            }
+        }
+        self.has_accelerations = self.forces.first.is_none();
+    }
+
+    /// Forces of all bodies on all bodies, as [`PartTree::partial_sums`]; with `potential` also
+    /// potentials, by the rule for energies. All members make the same call. Bodies change their
+    /// places and their ranks.
+    ///
+    /// # Errors
+    /// The device failed; another member aborted; too many bodies in one place.
+    pub async fn evaluate(
+        &mut self,
+        member: &mut Member,
+        bodies: &mut PartBodies,
+        potential: bool,
+    ) -> Result<Outcome> {
+        let begun = web_time::Instant::now();
+        let Self { field, shape, forces, potential: with, has_accelerations, stages } = self;
+        if potential && with.is_none() {
+            let shape = shape.for_energies();
+            let field = Field {
+                potential: true,
+                has_accelerations: true,
+                is_closed: false,
+                ..field.clone()
+            };
+            let (buffers, partial_sums) = (&stages.buffers, &stages.partial_sums);
+            let shared = Shared { buffers, partial_sums, bodies, checks: shape.checks };
+            let Stages { io, common, sending, .. } = &*stages;
+            *with = Some(Self::bind(io, &shape, &shared, common, sending, &field).await?);
+        }
+        let forces = match with {
+            Some(with) if potential => with,
+            _ => forces,
+        };
+        let is_first = !potential && !*has_accelerations;
+        let done = stages.evaluate(member, bodies, forces, is_first).await?;
+        if done == Outcome::Complete && !potential {
+            *has_accelerations = true;
+        }
+        stages.report.secs = begun.elapsed().as_secs_f64();
+        Ok(done)
+    }
+}
+
+impl Stages {
+    async fn evaluate(
+        &mut self,
+        member: &mut Member,
+        bodies: &mut PartBodies,
+        forces: &mut Forces,
+        is_first: bool,
+    ) -> Result<Outcome> {
+        let rank = member.member();
+        let most = self.io.gpu.limits.workgroups;
+        let Forces { build, rule, first, balance } = forces;
+        let room =
+            |bodies: &PartBodies| Outcome::NeedsRoom(bodies.capacity() + bodies.capacity() / 2);
+
+        // The cube, and who has which bodies.
+        build.set_sizes(bodies.places, 0);
+        let tally = self.buffers.tally.clone();
+        let read = self
+            .io
+            .submit(
+                build,
+                |pass, params, build| build.record_distances(pass, params),
+                &[],
+                &[(&tally, tally::DISTANCES)],
+            )
+            .await?;
+        let mut counts: Vec<u64> = read[0].iter().map(|count| u64::from(*count)).collect();
+        exchange::sum_integers(member, &mut counts)?;
+        let (cube, mut own) = bodies::cube_of(&counts, &read[0], self.all);
+        let counted = counts.iter().sum::<u64>() as u32;
+        let all_inside: u32 = {
+            let edge = (cube.half.to_bits() >> 23) as usize;
+            counts[..edge].iter().sum::<u64>() as u32
+        };
+        let all_outside = counted - all_inside;
+        self.state = TreeState {
+            half: cube.half,
+            counted,
+            all_bodies: self.all,
+            ahead: super::buffers::EDGE_KEYS,
+            base: super::buffers::TOP_CELLS,
+            ..TreeState::default()
+        };
+        self.io.write(&self.buffers.state, 0, &[self.state]);
+        self.cut(member, &cube)?;
+        let cuts = self.cuts.clone();
+        let moved = self
+            .migration
+            .migrate((&mut self.io, build), member, bodies, (&cuts, &mut own), &tally)
+            .await?;
+        if let Some(needed) = moved {
+            return Ok(Outcome::NeedsRoom(needed.max(needed + needed / 8)));
+        }
+
+        // Their order.
+        let buffers = Arc::clone(&self.buffers);
+        let (ends, ordered) = self
+            .ordering
+            .order((&mut self.io, build), member, &buffers, (bodies, &self.migration), &mut own)
+            .await?;
+        self.report.bodies = own.inside + own.outside;
+
+        // Copies in that order, the mean strength, and the number of cells.
+        build.set_sizes(ordered.listed, 0);
+        self.state = TreeState {
+            inside: own.inside,
+            outside: own.outside,
+            own_bodies: bodies.places,
+            before: ordered.before,
+            after: ordered.after,
+            ..self.state
+        };
+        self.io.write(&buffers.state, 0, &[self.state]);
+        let edge = super::buffers::EDGE_KEYS;
+        let near = [0..own.inside.min(edge), own.inside.saturating_sub(edge)..own.inside];
+        let outside = own.inside..own.inside + own.outside;
+        let of = |range: &std::ops::Range<u32>| {
+            (&buffers.sources, 16 * u64::from(range.start)..16 * u64::from(range.end))
+        };
+        let strengths = if is_first { Strengths::Unknown } else { Strengths::Last };
+        let (sample, samples) = (&self.sample, &self.samples);
+        let sampled = own.inside.min(SAMPLES);
+        let stride = own.inside.checked_div(sampled).unwrap_or(1);
+        let read = self
+            .io
+            .submit(
+                build,
+                |pass, params, build| {
+                    build.record_gather(pass, params);
+                    build.record_strengths(pass, params, strengths);
+                    build.record_count(pass, params, 0);
+                    let row = TreeParams { count: sampled, level: stride, ..Default::default() };
+                    let row = Some(params.offset_of(row));
+                    super::build::dispatch(pass, sample, row, (sampled, 256), most);
+                },
+                &[],
+                &[
+                    (&tally, tally::CELLS_FOUND..tally::LOGS.end),
+                    of(&near[0]),
+                    of(&near[1]),
+                    of(&outside),
+                    (samples, 0..16 * u64::from(sampled)),
+                ],
+            )
+            .await?;
+        let points = |words: &[u32]| -> Vec<PointMass> { bytemuck::pod_collect_to_vec(words) };
+        let near = [points(&read[1]), points(&read[2])];
+        let own_outside = points(&read[3]);
+        self.sampled = points(&read[4]);
+        let logs = |words: &[u32]| u64::from(words[8]) | u64::from(words[9]) << 32;
+        let mut sums = [u64::from(read[0][0]), logs(&read[0])];
+        exchange::sum_integers(member, &mut sums)?;
+        let mut cells = read[0][0];
+        let mut level = 0;
+        let reserve = u64::from(TreeBuffers::reserve_for(self.all));
+        while sums[0] > reserve && level + 1 < build.leaf_sizes {
+            level += 1;
+            let at = tally::CELLS_FOUND + 4 * u64::from(level);
+            let read = self
+                .io
+                .submit(
+                    build,
+                    |pass, params, build| build.record_count(pass, params, level),
+                    &[],
+                    &[(&tally, at..at + 4)],
+                )
+                .await?;
+            cells = read[0][0];
+            sums[0] = u64::from(cells);
+            exchange::sum_integers(member, &mut sums[..1])?;
+        }
+        self.state.leaf = (LEAF as u32) << level;
+        if !member.all_agree(cells <= buffers.reserve)? {
+            return Ok(room(bodies));
+        }
+        self.state.cells = cells;
+        self.write_logs(sums[1]);
+        self.io.write(&buffers.state, 0, &[self.state]);
+        // Bodies outside the cube attract on all ranks.
+        let mut outsiders = own_outside;
+        if all_outside > 0 {
+            outsiders = exchange::gather(member, &outsiders)?.concat();
+            if own.outside == 0 {
+                self.io.write(&buffers.sources, 16 * u64::from(own.inside), &outsiders);
+            }
+        }
+        let everywhere = bodies::Counts { inside: own.inside, outside: outsiders.len() as u32 };
+
+        // Cells, and those that are common.
+        build.set_sizes(ordered.listed, cells);
+        let common = &self.common;
+        let read = self
+            .io
+            .submit(
+                build,
+                |pass, params, build| {
+                    build.record_cells(pass);
+                    build.record_moments(pass, params);
+                    common.record(pass, cells, most);
+                },
+                &[],
+                &[
+                    (&tally, top::ROOTS..top::ROOTS + 4),
+                    (&common.roots, 0..128 * u64::from(top::MOST_ROOTS)),
+                ],
+            )
+            .await?;
+        let listed = (read[0][0] as usize).min(top::MOST_ROOTS as usize);
+        let roots: Vec<top::RootRecord> = bytemuck::pod_collect_to_vec(&read[1][..32 * listed]);
+        let leaf = self.state.leaf;
+        let tops = common.join(member, rank, &ends, (&roots, leaf), [&near[0], &near[1]])?;
+        let [[first_copied, before], [last_copied, behind]] = tops.copied;
+        let copies = everywhere.inside + everywhere.outside;
+        (self.state.first_copied, self.state.first_copy) = (first_copied, copies + before);
+        (self.state.last_copied, self.state.last_copy) = (last_copied, copies + behind);
+        common.upload((&mut self.io, build), &buffers, &everywhere, &tops).await?;
+
+        if let Some(first) = first.as_ref().filter(|_| is_first) {
+            let work = (&tops, own, everywhere, cells);
+            if !self.walk(member, build, first, Strengths::Unknown, work).await? {
+                return Ok(room(bodies));
+            }
+            // The mean strength of what has just been found, of this rank's own sinks.
+            self.write_sinks();
+            self.write_logs(0);
+            let read = self
+                .io
+                .submit(
+                    build,
+                    |pass, params, build| build.record_strengths(pass, params, Strengths::Walked),
+                    &[],
+                    &[(&tally, tally::LOGS)],
+                )
+                .await?;
+            let mut sum = [u64::from(read[0][0]) | u64::from(read[0][1]) << 32];
+            exchange::sum_integers(member, &mut sum)?;
+            self.write_logs(sum[0]);
+        }
+        let strengths = if is_first { Strengths::Walked } else { Strengths::Last };
+        if !self.walk(member, build, rule, strengths, (&tops, own, everywhere, cells)).await? {
+            return Ok(room(bodies));
+        }
+        if let Some(balance) = balance {
+            self.balance(member, build, balance).await?;
+        }
+        Ok(Outcome::Complete)
+    }
+
+    /// Cuts the curve so that all parts have about equal costs, by the last forces.
+    fn cut(&mut self, member: &mut Member, cube: &Cube) -> Result<()> {
+        let parts = member.members();
+        let bodies = self.report.bodies.max(1) as f32;
+        let each = self.cost * bodies / self.sampled.len().max(1) as f32;
+        let sample = |place: &PointMass| Sample { key: key(cube, place), cost: each };
+        let samples: Vec<Sample> = self.sampled.iter().map(sample).collect();
+        let all = exchange::gather(member, &samples)?.concat();
+        self.cuts = cuts(all, parts);
+        Ok(())
+    }
+
+    /// Writes what says which sinks walk. The levels, which kernels have written, stay.
+    fn write_sinks(&self) {
+        let TreeState {
+            inside,
+            outside,
+            cells,
+            scattered,
+            first_copied,
+            first_copy,
+            last_copied,
+            last_copy,
+            ..
+        } = self.state;
+        let state = &self.buffers.state;
+        self.io.write(state, 0, &[inside, outside, cells]);
+        self.io.write(state, std::mem::offset_of!(TreeState, scattered) as u64, &[scattered]);
+        let copies = [first_copied, first_copy, last_copied, last_copy];
+        self.io.write(state, std::mem::offset_of!(TreeState, first_copied) as u64, &copies);
+    }
+
+    fn write_logs(&self, sum: u64) {
+        self.io.write(&self.buffers.tally, tally::LOGS.start, &[sum as u32, (sum >> 32) as u32]);
+    }
+
+    /// Groups, the cells that they need of others, and their walks. Returns false if a rank has no
+    /// room.
+    async fn walk(
+        &mut self,
+        member: &mut Member,
+        build: &mut Build,
+        rule: &Rule,
+        strengths: Strengths,
+        (tops, own, everywhere, cells): (&top::Tops, bodies::Counts, bodies::Counts, u32),
+    ) -> Result<bool> {
+        let most = self.io.gpu.limits.workgroups;
+        let buffers = Arc::clone(&self.buffers);
+        let tally = &buffers.tally;
+        self.io.write(tally, tally::SCATTERED, &[0u32]);
+        self.io.write(tally, groups::QUESTIONS, &[0u32]);
+        self.state.scattered = 0;
+        self.state.outside = own.outside;
+        self.write_sinks();
+        let crowds = &self.crowds;
+        let expected = groups::EXPECTED.min(crowds.questions.size() / 32);
+        let read = self
+            .io
+            .submit(
+                build,
+                |pass, params, build| {
+                    build.record_groups(pass, params, strengths);
+                    crowds.record(pass, own.inside, most);
+                },
+                &[],
+                &[
+                    (tally, groups::QUESTIONS..groups::QUESTIONS + 4),
+                    (tally, tally::SCATTERED..tally::SCATTERED + 4),
+                    (&crowds.questions, 0..32 * expected),
+                ],
+            )
+            .await?;
+        let (asked, mut scattered) = (u64::from(read[0][0]), read[1][0]);
+        let mut questions = read[2].clone();
+        if asked > expected {
+            let range = 32 * expected..32 * asked;
+            let more =
+                self.io.submit(build, |_, _, _| (), &[], &[(&crowds.questions, range)]).await?;
+            questions.extend_from_slice(&more[0]);
+        }
+        questions.truncate(8 * asked as usize);
+        let questions: Vec<groups::Question> = bytemuck::pod_collect_to_vec(&questions);
+        let io = &mut self.io;
+        scattered += crowds.settle((io, build), member, &buffers, (&questions, strengths)).await?;
+        let mut total = [u64::from(scattered)];
+        exchange::sum_integers(member, &mut total)?;
+        if total[0] > u64::from(buffers.singles.1) {
+            scattered = 0;
+        }
+        self.state.scattered = scattered;
+
+        // The boxes around all that walk here.
+        let whole = own.inside.div_ceil(GROUP as u32);
+        let grouped = whole + own.outside;
+        let (singles, _) = buffers.singles;
+        let single = singles..singles + scattered * GROUP as u32;
+        let of =
+            |begin: u32, end: u32| (&buffers.groups, 32 * u64::from(begin)..32 * u64::from(end));
+        let read = self
+            .io
+            .submit(build, |_, _, _| (), &[], &[of(0, grouped), of(single.start, single.end)])
+            .await?;
+        let walks = |record: &&[u32]| {
+            let word = record[7];
+            word != NOBODY && (scattered == 0 || word & (IS_SCATTERED | IS_SINGLE) != IS_SCATTERED)
+        };
+        let boxes: Vec<sent::SinkBox> = read
+            .iter()
+            .flat_map(|records| records.chunks_exact(8))
+            .filter(walks)
+            .map(|record| std::array::from_fn(|k| f32::from_bits(record[k])))
+            .collect();
+        let boxes = exchange::gather(member, &boxes)?;
+        let sinks = own.inside + own.outside;
+        // The others' bodies outside the cube attract, but do not walk here.
+        let foreign = everywhere.outside - own.outside;
+        let nobody: Vec<[u32; 8]> = vec![[0, 0, 0, 0, 0, 0, 0, NOBODY]; foreign as usize];
+        self.io.write(&buffers.groups, 32 * u64::from(grouped), &nobody);
+
+        for (attempt, margin) in MARGINS.into_iter().enumerate() {
+            self.write_sinks();
+            let joined = self
+                .sending
+                .exchange(
+                    (&mut self.io, build),
+                    member,
+                    &buffers,
+                    (&rule.select, margin),
+                    (&boxes, cells),
+                    (tops, &everywhere),
+                )
+                .await?;
+            let Some(joined) = joined else { return Ok(false) };
+            self.report.received = joined.received;
+            self.state.outside = everywhere.outside;
+            // A walk begins with the root if there are cells.
+            self.state.cells = 1;
+            self.write_sinks();
+            self.io.write(tally, tally::MISSING, &[0u32]);
+            let begun = web_time::Instant::now();
+            let missing =
+                self.walk_groups(build, rule, &[0..grouped, single.clone()], sinks).await?;
+            let secs = begun.elapsed().as_secs_f64();
+            (self.state.outside, self.state.cells) = (own.outside, cells);
+            let mut missing = [u64::from(missing)];
+            exchange::sum_integers(member, &mut missing)?;
+            if missing[0] == 0 || attempt + 1 == MARGINS.len() {
+                self.report.repeats += attempt as u64;
+                self.report.walk_secs = secs;
+                let cost = (secs / f64::from(self.report.bodies.max(1))) as f32;
+                self.cost = if self.report.secs == 0.0 { cost } else { 0.5 * (self.cost + cost) };
+                break;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Walks the groups and single sinks in these ranges; returns how many sinks have met a cell that
+    /// was not sent.
+    async fn walk_groups(
+        &mut self,
+        build: &mut Build,
+        rule: &Rule,
+        ranges: &[std::ops::Range<u32>],
+        sinks: u32,
+    ) -> Result<u32> {
+        let tally = &self.buffers.tally;
+        for range in ranges {
+            for begin in range.clone().step_by(GROUPS_AT_ONCE as usize) {
+                let end = range.end.min(begin + GROUPS_AT_ONCE);
+                let record = |pass: &mut wgpu::ComputePass<'_>,
+                              params: &mut Params<TreeParams>,
+                              _: &mut Build| {
+                    rule.walk.record(pass, params, begin, end);
+                    rule.walk.record_far(pass, params, begin, end);
+                };
+                self.io.submit(build, record, &[], &[]).await?;
+            }
+        }
+        let (missing, most) = (&self.missing, self.io.gpu.limits.workgroups);
+        let read = self
+            .io
+            .submit(
+                build,
+                |pass, params, _| {
+                    let row = TreeParams { count: sinks, ..Default::default() };
+                    let row = Some(params.offset_of(row));
+                    super::build::dispatch(pass, missing, row, (sinks, 256), most);
+                },
+                &[],
+                &[(tally, tally::MISSING..tally::MISSING + 4)],
+            )
+            .await?;
+        Ok(read[0][0])
+    }
+
+    /// Corrects the total force of all ranks.
+    async fn balance(
+        &mut self,
+        member: &mut Member,
+        build: &mut Build,
+        balance: &Balance,
+    ) -> Result<()> {
+        let tally = self.buffers.tally.clone();
+        self.io.write(&tally, tally::GREATEST.start, &[0u32; 14]);
+        for (k, words) in [tally::GREATEST, tally::FORCES, tally::SHARES].into_iter().enumerate() {
+            let record =
+                |pass: &mut wgpu::ComputePass<'_>, _: &mut Params<TreeParams>, _: &mut Build| {
+                    balance.record_stage(pass, k);
+                };
+            let read = self.io.submit(build, record, &[], &[(&tally, words.clone())]).await?;
+            let mut sums = read[0].clone();
+            if k == 0 {
+                for others in exchange::gather(member, &sums)? {
+                    // The bits of positive numbers have their order.
+                    sums.iter_mut()
+                        .zip(others)
+                        .for_each(|(word, other)| *word = (*word).max(other));
+                }
+            } else {
+                // In two's complement.
+                let mut wide: Vec<u64> =
+                    sums.chunks_exact(2).map(|w| u64::from(w[0]) | u64::from(w[1]) << 32).collect();
+                let own = wide.clone();
+                wide.fill(0);
+                for others in exchange::gather(member, &own)? {
+                    wide.iter_mut()
+                        .zip(others)
+                        .for_each(|(sum, other)| *sum = sum.wrapping_add(other));
+                }
+                sums = wide.iter().flat_map(|sum| [*sum as u32, (*sum >> 32) as u32]).collect();
+            }
+            self.io.write(&tally, words.start, &sums);
+        }
+        let record =
+            |pass: &mut wgpu::ComputePass<'_>, _: &mut Params<TreeParams>, _: &mut Build| {
+                balance.record_stage(pass, 3);
+            };
+        self.io.submit(build, record, &[], &[]).await.map(|_| ())
+    }
+}
+
+/// Words of a group's record: `shaders/tree/sinks.wgsl`.
+const NOBODY: u32 = u32::MAX;
+const IS_SCATTERED: u32 = 1 << 30;
+const IS_SINGLE: u32 = 1 << 31;

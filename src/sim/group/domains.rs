@@ -1,0 +1,600 @@
+//! Bodies that several devices share by domains: each device has a part of the space-filling curve and its
+//! part of one tree (`forces/tree/gpu/domains/`). Forces have the bits of one device.
+//!
+//! Bodies move from device to device at every step, so a device finds its bodies by their numbers
+//! when they are read.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use glam::DVec3;
+use rayon::prelude::*;
+use web_time::Instant;
+
+use super::open::{Topology, devices_per_rank, patience};
+use super::team::{Local, run_on_each};
+use crate::bodies::Bodies;
+use crate::error::{Error, Result};
+use crate::exchange::{self, Exchange, Member, Ranks};
+use crate::forces::direct::gpu::KernelVariant;
+use crate::forces::tree::domains::cut::{Sample, cuts, part_of};
+use crate::forces::tree::gpu::domains::{Outcome, PartBodies, PartTree, Placed};
+use crate::forces::tree::gpu::{Field, TreeShape, interactions};
+use crate::forces::tree::{Cube, Key, PointMass, key};
+use crate::forces::{DeviceField, Method, last};
+use crate::frame::{Frame, Rests, narrow};
+use crate::gpu::{Checks, DevicePart, Gpu, Share, Spent, fine, read_part};
+use crate::integrate::DeviceIntegrator;
+use crate::integrate::blocks::Restart;
+use crate::settings::Domains;
+use crate::sim::{Backend, BackendEntry, BoxFuture, Capabilities, Observed, Settings, Watch};
+use crate::stop;
+
+/// Several devices that each have a part of the bodies.
+pub const BACKEND: BackendEntry = BackendEntry {
+    suits: |choice, settings| {
+        let are_several = !choice.others.is_empty() || choice.is_shared();
+        choice.gpu.is_some()
+            && are_several
+            && !choice.is_mixed
+            && !settings.steps_on_host()
+            && choice.method == Method::Tree
+            && settings.domains == Domains::On
+    },
+    open: |choice, bodies, settings, restart| {
+        Box::pin(async move {
+            let devices: Vec<Arc<Gpu>> = choice.devices().cloned().collect();
+            let group =
+                DomainGroup::open(&devices, choice.ranks.as_ref(), bodies, restart, settings)?;
+            Ok(Box::new(group) as Box<dyn Backend>)
+        })
+    },
+};
+
+/// Room for bodies on a device, as a factor on its share: parts of equal cost have up to 1.3 times
+/// the mean number of bodies.
+const ROOM: f64 = 1.25;
+
+/// A device with its part.
+struct Domain {
+    gpu: Arc<Gpu>,
+    member: Member,
+    bodies: PartBodies,
+    tree: PartTree,
+    integrator: Box<dyn DeviceIntegrator>,
+    how: How,
+    spent: Spent,
+}
+
+/// What all parts have in common.
+#[derive(Clone)]
+struct How {
+    shape: TreeShape,
+    field: Field,
+    external: DeviceField,
+    parts: usize,
+    all: u32,
+    make: crate::integrate::MakeDevice,
+}
+
+impl Local for Domain {
+    fn member(&mut self) -> &mut Member {
+        &mut self.member
+    }
+}
+
+/// The group.
+struct DomainGroup {
+    domains: Vec<Domain>,
+    ranks: Option<Ranks>,
+    patience: Duration,
+    frame: Frame,
+    softening: f64,
+    largest_mass: f64,
+    /// Interactions so far, as one device counts them.
+    interactions: u64,
+    n: usize,
+    rests: Rests,
+    last: Vec<[f32; 3]>,
+    needs_last: bool,
+}
+
+impl Domain {
+    async fn new(gpu: Arc<Gpu>, member: Member, bodies: PartBodies, how: How) -> Result<Self> {
+        let tree = PartTree::new(
+            Arc::clone(&gpu),
+            how.shape,
+            &bodies,
+            (how.parts, how.all),
+            how.field.clone(),
+        )
+        .await?;
+        let sums = (tree.partial_sums(), 1);
+        let integrator = (how.make)(&gpu, &bodies.buffers, sums, &how.external).await?;
+        Ok(Self { gpu, member, bodies, tree, integrator, how, spent: Spent::default() })
+    }
+
+    /// Forces of all bodies, in buffers with more room if there is too little.
+    async fn evaluate(&mut self, potential: bool) -> Result<()> {
+        loop {
+            let done = self.tree.evaluate(&mut self.member, &mut self.bodies, potential).await?;
+            let Outcome::NeedsRoom(room) = done else { return Ok(()) };
+            let bodies = self.bodies.with_room(&self.gpu, room.max(self.bodies.capacity()));
+            let how = self.how.clone();
+            let tree = PartTree::new(
+                Arc::clone(&self.gpu),
+                how.shape,
+                &bodies,
+                (how.parts, how.all),
+                how.field.clone(),
+            )
+            .await?;
+            let sums = (tree.partial_sums(), 1);
+            self.integrator = (how.make)(&self.gpu, &bodies.buffers, sums, &how.external).await?;
+            let old = std::mem::replace(&mut self.tree, tree);
+            self.tree.continue_from(old);
+            self.bodies = bodies;
+        }
+    }
+
+    /// Records a part of a step with the integrator.
+    fn integrate(
+        &mut self,
+        record: impl FnOnce(&mut dyn DeviceIntegrator, &Gpu, &mut wgpu::ComputePass<'_>),
+    ) {
+        self.integrator.set_sinks(0..self.bodies.places);
+        self.integrator.begin_submission();
+        let integrator = self.integrator.as_mut();
+        self.gpu.submit_pass(|pass| {
+            record(integrator, &self.gpu, pass);
+            integrator.end_submission(&self.gpu);
+        });
+    }
+
+    /// Takes up to `steps` steps of `dt`, in the frame's unit, or only the first forces. `watch` is
+    /// asked by the first device; `last` tells the others of this process.
+    async fn advance(
+        &mut self,
+        (dt, steps): (f64, u64),
+        last: &AtomicU64,
+        watch: &mut Watch<'_>,
+    ) -> Result<u64> {
+        let begun = Instant::now();
+        if steps == 0 {
+            self.evaluate(false).await?;
+            self.integrate(|integrator, gpu, pass| integrator.close(gpu, pass, 0.0));
+            return Ok(0);
+        }
+        let mut done = 0;
+        while done < steps {
+            if stop::is_wanted() {
+                last.fetch_min(done, Ordering::SeqCst);
+            }
+            self.member.poll_stop();
+            let ends = u8::from(last.load(Ordering::SeqCst) <= done);
+            if self.member.greatest(ends)? > 0 {
+                break;
+            }
+            self.integrate(|integrator, gpu, pass| integrator.open(gpu, pass, dt, None));
+            self.evaluate(false).await?;
+            self.integrate(|integrator, gpu, pass| integrator.close(gpu, pass, dt));
+            done += 1;
+            if !watch(done) {
+                last.fetch_min(done, Ordering::SeqCst);
+            }
+        }
+        self.spent.steps += begun.elapsed().as_secs_f64();
+        Ok(done)
+    }
+
+    /// The bodies of this device, with their partial sums if these are wanted in place of their
+    /// accelerations.
+    async fn records(&self, sums: bool) -> Result<Vec<Placed>> {
+        const PIECE: usize = 1 << 20;
+        let places = self.bodies.places as usize;
+        let mut all = Vec::with_capacity(places);
+        let buffers = &self.bodies.buffers;
+        let third = if sums { self.tree.partial_sums() } else { &buffers.acceleration };
+        for first in (0..places).step_by(PIECE) {
+            let piece = first..places.min(first + PIECE);
+            let vectors = [&buffers.position_mass, &buffers.velocity, third];
+            let read = read_part::<[f32; 4]>(&self.gpu, &vectors, piece.clone()).await?;
+            let numbers = read_part::<u32>(&self.gpu, &[&self.bodies.numbers], piece).await?;
+            let record = |(k, number): (usize, &u32)| {
+                let [position_mass, velocity, acceleration] = [0, 1, 2].map(|of| read[of][k]);
+                Placed {
+                    position_mass,
+                    velocity,
+                    acceleration,
+                    number: *number,
+                    ..Placed::default()
+                }
+            };
+            let held = numbers[0].iter().enumerate().filter(|(_, n)| PartBodies::holds(**n));
+            all.extend(held.map(record));
+        }
+        Ok(all)
+    }
+
+    /// Sends records to all members, and calls `receive` with those of each.
+    fn gather(&mut self, own: &[Placed], receive: &mut dyn FnMut(&[Placed])) -> Result<()> {
+        let lengths: Vec<usize> = exchange::gather(&mut self.member, &[own.len() as u64])?
+            .iter()
+            .map(|length| length[0] as usize * size_of::<Placed>())
+            .collect();
+        self.member.all_gather(bytemuck::cast_slice(own), &lengths, &mut |_, received| {
+            match bytemuck::try_cast_slice(received) {
+                Ok(records) => receive(records),
+                Err(_) => receive(&bytemuck::pod_collect_to_vec::<u8, Placed>(received)),
+            }
+        })
+    }
+}
+
+impl DomainGroup {
+    /// Distributes `bodies` along the curve and computes their accelerations.
+    ///
+    /// # Errors
+    /// Devices of several kinds; those of [`PartTree::new`]; bodies that no frame holds.
+    fn open(
+        devices: &[Arc<Gpu>],
+        ranks: Option<&Ranks>,
+        bodies: &Bodies,
+        restart: Option<&Restart>,
+        settings: &Settings,
+    ) -> Result<Self> {
+        let devices_per_rank = devices_per_rank(devices, ranks)?;
+        let topology = Topology { devices, ranks, devices_per_rank: &devices_per_rank };
+        let (g, now) = (settings.gravitational_constant, settings.begins_at());
+        let frame = settings.frame_of(bodies, now);
+        frame.dt(settings.dt)?;
+        let external = DeviceField::new(&settings.gravitating_field(), &frame)?;
+        let heaviest = bodies.mass.iter().copied().fold(0.0, f64::max);
+        let largest_mass = heaviest * g / frame.mass;
+        let softening = settings.softening / frame.length;
+        let columns = restart.map(|restart| &restart.columns);
+        let n = bodies.len();
+        let rests = columns.and_then(|columns| Rests::find(columns, n));
+        let first = devices.first().expect("a group has a device");
+        let shape = TreeShape {
+            walk: settings.known.walk(first, n),
+            ..TreeShape::of(&settings.tree, Checks::from(settings.kernel.checked))
+        };
+        let needs_last = settings.tree.opening.needs_accelerations();
+        let before = columns.filter(|_| needs_last).and_then(|columns| last::find(columns, n));
+        let members = topology.members(patience(devices));
+        let parts = devices_per_rank.iter().sum();
+        let how = How {
+            shape,
+            field: Field {
+                softening: softening as f32,
+                guarded: KernelVariant::is_guarded(softening, largest_mass),
+                potential: false,
+                has_accelerations: before.is_some(),
+                is_closed: true,
+                external: (!external.is_empty()).then(|| external.clone()),
+            },
+            external,
+            parts,
+            all: u32::try_from(n)
+                .map_err(|_| Error::value("the number of bodies", n, "below 2^32"))?,
+            make: settings.integrator.device.ok_or_else(|| {
+                Error::value("the integrator", settings.integrator.name, "one with a device side")
+            })?,
+        };
+
+        let placed = narrowed(bodies, (g, &frame.at(now)), rests.as_ref(), before.as_deref())?;
+        let places: Vec<PointMass> = placed.iter().map(|body| body.position_mass).collect();
+        let cube = Cube::around(&places);
+        let keys: Vec<Key> = places.par_iter().map(|place| key(&cube, place)).collect();
+        let stride = n.div_ceil(1 << 16).max(1);
+        let sample = |key: &Key| Sample { key: *key, cost: 1.0 };
+        let cuts = cuts(keys.iter().step_by(stride).map(sample).collect(), parts);
+        let mut domains = Vec::with_capacity(devices.len());
+        for (gpu, member) in devices.iter().zip(members) {
+            let own = member.member();
+            let is_own = |key: &Key| part_of(&cuts, *key).min(parts - 1) == own;
+            let part: Vec<Placed> = placed
+                .iter()
+                .zip(&keys)
+                .filter(|(_, key)| is_own(key))
+                .map(|(body, _)| *body)
+                .collect();
+            let room = ((n as f64 / parts as f64 * ROOM) as u32).max(part.len() as u32) + 128;
+            let uploaded = PartBodies::upload(gpu, &part, room);
+            let stride = part.len().div_ceil(1024).max(1);
+            let sampled: Vec<PointMass> =
+                part.iter().step_by(stride).map(|body| body.position_mass).collect();
+            let made = Domain::new(Arc::clone(gpu), member, uploaded, how.clone());
+            let mut domain = pollster::block_on(made)?;
+            domain.tree.cut_by(sampled, part.len() as u32);
+            domains.push(domain);
+        }
+        drop((placed, places, keys));
+        let mut group = Self {
+            domains,
+            ranks: ranks.cloned(),
+            patience: patience(devices),
+            frame,
+            softening: settings.softening,
+            largest_mass,
+            interactions: 0,
+            n,
+            rests: Rests::default(),
+            last: Vec::new(),
+            needs_last,
+        };
+        group.check_kinds()?;
+        if before.is_none() {
+            group.advance_all((0.0, 0), &mut |_| true)?;
+        }
+        Ok(group)
+    }
+
+    /// Refuses devices of several kinds, which do not compute alike.
+    fn check_kinds(&self) -> Result<()> {
+        let own: Vec<String> =
+            self.domains.iter().map(|domain| domain.gpu.adapter.name.replace('\n', " ")).collect();
+        let all = match &self.ranks {
+            Some(ranks) => ranks.gather_messages(own.join("\n").as_bytes())?,
+            None => vec![own.join("\n").into_bytes()],
+        };
+        let text: Vec<String> =
+            all.iter().map(|bytes| String::from_utf8_lossy(bytes).into_owned()).collect();
+        let names: Vec<&str> = text.iter().flat_map(|text| text.lines()).collect();
+        match names.iter().find(|name| *name != &names[0]) {
+            None => Ok(()),
+            Some(other) => {
+                let is = format!("{} and {other}", names[0]);
+                Err(Error::value("what the devices are", is, "of one kind with the method tree"))
+            }
+        }
+    }
+
+    fn advance_all(&mut self, steps: (f64, u64), watch: &mut Watch<'_>) -> Result<u64> {
+        let is_first = !self.domains[0].tree.has_accelerations();
+        let last = AtomicU64::new(u64::MAX);
+        let last = &last;
+        let done = run_on_each(
+            &mut self.domains,
+            (self.ranks.is_some(), self.patience),
+            |domain| pollster::block_on(domain.advance(steps, last, watch)),
+            |domain| pollster::block_on(domain.advance(steps, last, &mut |_| true)),
+        )?[0];
+        let evaluations = if steps.1 == 0 { 1 } else { done };
+        for k in 0..evaluations {
+            let walks = if k == 0 && is_first { 2 } else { 1 };
+            self.interactions += interactions(self.n as u32, walks);
+        }
+        Ok(done)
+    }
+}
+
+/// The bodies in the units of a frame, with `g` times their masses.
+fn narrowed(
+    bodies: &Bodies,
+    (g, frame): (f64, &Frame),
+    rests: Option<&Rests>,
+    last: Option<&[DVec3]>,
+) -> Result<Vec<Placed>> {
+    let unit = frame.acceleration_unit();
+    let place = |i: usize| {
+        let (position, velocity) = (bodies.position[i], bodies.velocity[i]);
+        let (position, velocity) = match rests {
+            Some(rests) => (
+                frame.scaled_exact_position(position, rests.position[i]),
+                frame.scaled_exact_velocity(velocity, rests.velocity[i]),
+            ),
+            None => (frame.scaled_position(position), frame.scaled_velocity(velocity)),
+        };
+        let ([x, y, z], [vx, vy, vz], rest) = fine::split(position, velocity);
+        let [ax, ay, az] = last.map_or([0.0; 3], |last| narrow(last[i] / unit));
+        Placed {
+            position_mass: [x, y, z, (bodies.mass[i] * g / frame.mass) as f32],
+            velocity: [vx, vy, vz, bodies.tag(i) as f32],
+            acceleration: [ax, ay, az, rest],
+            number: i as u32,
+            ..Placed::default()
+        }
+    };
+    let placed: Vec<Placed> = (0..bodies.len()).into_par_iter().map(place).collect();
+    let is_out = |body: &Placed| {
+        let numbers = body.position_mass.iter().chain(&body.velocity);
+        !numbers.copied().all(f32::is_finite)
+    };
+    match placed.par_iter().position_first(is_out) {
+        None => Ok(placed),
+        Some(index) => {
+            let problem = "its position, mass or velocity is so far from that of the other bodies that it leaves the range of f32".to_owned();
+            Err(Error::Body { index, id: bodies.id[index], problem })
+        }
+    }
+}
+
+impl Backend for DomainGroup {
+    fn describe(&self) -> String {
+        let first = &self.domains[0];
+        let adapter = &first.gpu.adapter;
+        let mut text = format!("{} ({}), {}", adapter.name, adapter.backend, first.tree.shape());
+        for domain in &self.domains[1..] {
+            text += &format!(" + {}", domain.gpu.adapter.name);
+        }
+        if let Some(ranks) = &self.ranks {
+            text += &format!(", on each of {} ranks", ranks.size());
+        }
+        text + ", in domains"
+    }
+
+    fn interactions(&self) -> u64 {
+        self.interactions
+    }
+
+    fn advance<'a>(
+        &'a mut self,
+        dt: f64,
+        steps: u64,
+        watch: &'a mut Watch<'a>,
+    ) -> BoxFuture<'a, (u64, Result<()>)> {
+        Box::pin(async move {
+            if steps == 0 {
+                return (0, Ok(()));
+            }
+            let mut ended = false;
+            let mut watch = |done| {
+                let continues = watch(done);
+                ended |= !continues;
+                continues
+            };
+            let dt = dt / self.frame.time;
+            match self.advance_all((dt, steps), &mut watch) {
+                Ok(done) if done < steps && !ended => (done, Err(Error::Stopped)),
+                Ok(done) => (done, Ok(())),
+                Err(error) => (0, Err(error)),
+            }
+        })
+    }
+
+    fn read<'a>(
+        &'a mut self,
+        bodies: &'a mut Bodies,
+        time: f64,
+    ) -> BoxFuture<'a, Result<Vec<DVec3>>> {
+        Box::pin(async move {
+            let frame = self.frame.at(time);
+            let n = self.n;
+            let mut rests = std::mem::take(&mut self.rests);
+            if !frame.is_central() {
+                rests.position.resize(n, DVec3::ZERO);
+                rests.velocity.resize(n, DVec3::ZERO);
+            }
+            let mut last = std::mem::take(&mut self.last);
+            if self.needs_last {
+                last.resize(n, [0.0; 3]);
+            }
+            let mut acceleration = vec![DVec3::ZERO; n];
+            let mut receive = |records: &[Placed]| {
+                for record in records {
+                    let three = |v: [f32; 4]| [v[0], v[1], v[2]];
+                    let i = record.number as usize;
+                    let a = three(record.acceleration);
+                    let at = three(record.position_mass);
+                    let (x, v) = fine::join(at, three(record.velocity), record.acceleration[3]);
+                    let (position, x_rest) = frame.exact_position(x);
+                    let (velocity, v_rest) = frame.exact_velocity(v);
+                    (bodies.position[i], bodies.velocity[i]) = (position, velocity);
+                    if !frame.is_central() {
+                        (rests.position[i], rests.velocity[i]) = (x_rest, v_rest);
+                    }
+                    acceleration[i] = frame.wide_acceleration(a);
+                    if let Some(last) = last.get_mut(i) {
+                        *last = a;
+                    }
+                }
+            };
+            let group = (self.ranks.is_some(), self.patience);
+            let gather = |domain: &mut Domain, receive: &mut dyn FnMut(&[Placed])| {
+                let own = pollster::block_on(domain.records(false))?;
+                domain.gather(&own, receive)
+            };
+            run_on_each(
+                &mut self.domains,
+                group,
+                |domain| gather(domain, &mut receive),
+                |domain| gather(domain, &mut |_| ()),
+            )?;
+            (self.rests, self.last) = (rests, last);
+            Ok(acceleration)
+        })
+    }
+
+    fn potential(&mut self) -> BoxFuture<'_, Result<Vec<f64>>> {
+        Box::pin(async move {
+            let unit = self.frame.potential_unit();
+            let mut potential = vec![0.0; self.n];
+            let mut receive = |records: &[Placed]| {
+                for record in records {
+                    potential[record.number as usize] = f64::from(record.acceleration[3]) * unit;
+                }
+            };
+            let group = (self.ranks.is_some(), self.patience);
+            let gather = |domain: &mut Domain, receive: &mut dyn FnMut(&[Placed])| {
+                pollster::block_on(domain.evaluate(true))?;
+                let own = pollster::block_on(domain.records(true))?;
+                domain.gather(&own, receive)
+            };
+            run_on_each(
+                &mut self.domains,
+                group,
+                |domain| gather(domain, &mut receive),
+                |domain| gather(domain, &mut |_| ()),
+            )?;
+            match potential.par_iter().position_first(|phi| !phi.is_finite()) {
+                None => Ok(potential),
+                Some(index) => Err(Error::Body {
+                    index,
+                    id: index as u64,
+                    problem: format!("its potential is {}", potential[index]),
+                }),
+            }
+        })
+    }
+
+    fn replace<'a>(
+        &'a mut self,
+        bodies: &'a Bodies,
+        settings: &'a Settings,
+    ) -> BoxFuture<'a, Result<()>> {
+        Box::pin(async move {
+            let devices: Vec<_> =
+                self.domains.iter().map(|domain| Arc::clone(&domain.gpu)).collect();
+            let ranks = self.ranks.clone();
+            let mut other = Self::open(&devices, ranks.as_ref(), bodies, None, settings)?;
+            other.interactions += self.interactions;
+            *self = other;
+            Ok(())
+        })
+    }
+
+    fn set_softening(&mut self, softening: f64) -> BoxFuture<'_, Result<bool>> {
+        Box::pin(async move {
+            let guarded = |softening: f64| {
+                KernelVariant::is_guarded(softening / self.frame.length, self.largest_mass)
+            };
+            if guarded(softening) != guarded(self.softening) {
+                return Ok(false);
+            }
+            self.softening = softening;
+            let in_frame = (softening / self.frame.length) as f32;
+            for domain in &mut self.domains {
+                domain.tree.set_softening(in_frame);
+                domain.how.field.softening = in_frame;
+            }
+            self.advance_all((0.0, 0), &mut |_| true)?;
+            Ok(true)
+        })
+    }
+
+    fn restart(&self) -> Restart {
+        let mut restart = Restart::of_rests(&self.rests);
+        if !self.last.is_empty() {
+            let (frame, last) = (self.frame, &self.last);
+            let wide = |i: usize| frame.wide_acceleration(last[i]);
+            restart.columns.extend(last::columns_of(last.len(), wide));
+        }
+        restart
+    }
+
+    fn capabilities(&self, _: f64) -> Capabilities<'_> {
+        Capabilities { parts_frame: Some(self.frame), ..Capabilities::default() }
+    }
+
+    fn take_observed(&mut self) -> Observed {
+        let part = |domain: &mut Domain| DevicePart {
+            device: domain.gpu.adapter.in_words(),
+            share: Share::Domain(domain.tree.report().bodies),
+            exchanging: domain.spent.take(),
+        };
+        Observed { parts: self.domains.iter_mut().map(part).collect(), passage: None }
+    }
+}

@@ -1,0 +1,91 @@
+//! Devices that each have a part of the curve: the bits of one device, which has all of it.
+
+use glam::DVec3;
+use gravitile::bodies::Bodies;
+use gravitile::forces::Method;
+use gravitile::sim::{Domains, Settings};
+
+use super::{TreeConfig, fingerprint, open, plummer, settings};
+use gravitile::forces::direct::gpu::KernelRequest;
+use gravitile::forces::tree::Opening;
+
+fn by_tree(domains: Domains) -> Settings {
+    Settings { method: Some(Method::Tree), domains, ..settings(KernelRequest::NONE) }
+}
+
+/// Runs on one device, then on several in domains.
+fn compare(bodies: &Bodies, settings: &Settings, counts: &[usize], steps: u64) {
+    let run = |count: usize| {
+        let mut sim = open(count, bodies, settings);
+        let mut states = vec![fingerprint(&mut sim)];
+        sim.step(steps).unwrap();
+        states.push(fingerprint(&mut sim));
+        states
+    };
+    let one = run(1);
+    for &count in counts {
+        let found = run(count);
+        for (k, (found, one)) in found.iter().zip(&one).enumerate() {
+            let differs = found.bytes().zip(one.bytes()).position(|(a, b)| a != b);
+            let at = differs.unwrap_or(found.len().min(one.len()));
+            let begin = at.saturating_sub(200);
+            let part = |text: &str| text[begin..(at + 60).min(text.len())].to_owned();
+            let (found_part, one_part) = (part(found), part(one));
+            assert!(
+                found == one,
+                "{count} devices, state {k}, byte {at} of {}:\n{found_part}\n{one_part}",
+                one.len()
+            );
+        }
+    }
+}
+
+fn with_tree(tree: TreeConfig) -> Settings {
+    Settings { tree, ..by_tree(Domains::On) }
+}
+
+#[test]
+fn domains_with_other_rules_give_the_bits_of_one_device() {
+    let radius = TreeConfig { opening: Opening::Radius { theta: 0.5 }, ..TreeConfig::default() };
+    compare(&plummer(2500), &with_tree(radius), &[3], 3);
+    let strict = Opening::Acceleration { alpha: 1e-5 };
+    compare(
+        &plummer(2500),
+        &with_tree(TreeConfig { opening: strict, ..TreeConfig::default() }),
+        &[2],
+        3,
+    );
+    let coarse = Opening::Acceleration { alpha: 0.1 };
+    compare(
+        &plummer(2500),
+        &with_tree(TreeConfig { opening: coarse, ..TreeConfig::default() }),
+        &[4],
+        3,
+    );
+}
+
+/// Bodies in one place, far outside the cube, without mass, and a sparse shell about a dense core.
+#[test]
+fn domains_of_unusual_bodies_give_the_bits_of_one_device() {
+    let mut bodies = plummer(22_000);
+    for i in 0..300 {
+        bodies.position[2 * i + 5] = DVec3::new(0.25, -0.5, 0.125);
+    }
+    bodies.position[17] = DVec3::new(1e7, 2e6, -3e5);
+    bodies.position[4711] = DVec3::new(-1e9, 0.0, 1.0);
+    bodies.mass[33] = 0.0;
+    for i in 0..64 {
+        let (z, turn) = ((f64::from(i) + 0.5) / 32.0 - 1.0, f64::from(i) * 2.4);
+        let side = (1.0 - z * z).sqrt();
+        bodies.position[300 * i as usize + 9] =
+            60.0 * DVec3::new(side * turn.cos(), side * turn.sin(), z);
+    }
+    compare(&bodies, &by_tree(Domains::On), &[2, 4], 2);
+    let few = plummer(70);
+    compare(&few, &by_tree(Domains::On), &[2, 3], 3);
+}
+
+#[test]
+fn domains_give_the_bits_of_one_device() {
+    compare(&plummer(3000), &by_tree(Domains::On), &[2, 3], 5);
+}
