@@ -43,6 +43,8 @@ pub struct Sizes {
     pub devices: Vec<usize>,
     /// Numbers of bodies shared by several devices with the tree.
     pub devices_tree: Vec<usize>,
+    /// Numbers of bodies of which each device has a part.
+    pub devices_domains: Vec<usize>,
     /// Numbers of bodies shared by several devices with individual steps.
     pub devices_blocks: Vec<usize>,
     /// Opening angles of the tree, ascending.

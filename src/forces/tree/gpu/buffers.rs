@@ -177,7 +177,7 @@ impl TreeBuffers {
         let reserve = Self::reserve_for(count);
         let keys = count + 2 * EDGE_KEYS;
         // Of received bodies and cells there are a few hundredths as many as own ones; of few, all.
-        let more = all.min(count / 4 + (1 << 16)) + (1 << 12);
+        let more = all.min(count / 8 + (1 << 16)) + (1 << 12);
         let sources = count + more;
         let cells = TOP_CELLS + reserve + more.min(1 << 16);
         let room = Room { bodies: count, keys, sources, reserve, cells };

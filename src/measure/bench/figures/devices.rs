@@ -21,7 +21,7 @@ use crate::measure::bench::record::rounded;
 use crate::measure::plot::{Axis, Curve, CurvePoint, Look, Plot};
 use crate::measure::{Cloud, DevicesFacts, Kind, Record, Session, Sizes, TreeTimer};
 use crate::scene::Scene;
-use crate::sim::{ASKED_FOR, Choice, DeviceGroup, EngineKind, Settings, Simulation};
+use crate::sim::{ASKED_FOR, Choice, DeviceGroup, Domains, EngineKind, Settings, Simulation};
 
 pub(super) const DEVICES: Figure = Figure::own("devices", measure, plots);
 
@@ -50,12 +50,15 @@ enum StepMode {
     Tree,
     /// Leapfrog with the tree as it is by default.
     DefaultTree,
+    /// The same with a part of the bodies on each device.
+    Domains,
     /// Individual steps.
     Blocks,
 }
 
 impl StepMode {
-    const ALL: [Self; 4] = [Self::Pairs, Self::Tree, Self::DefaultTree, Self::Blocks];
+    const ALL: [Self; 5] =
+        [Self::Pairs, Self::Tree, Self::DefaultTree, Self::Domains, Self::Blocks];
 
     /// The suffix of its series' names.
     fn words(self) -> &'static str {
@@ -63,6 +66,7 @@ impl StepMode {
             Self::Pairs => "",
             Self::Tree => ", by the tree",
             Self::DefaultTree => ", by the tree, alpha 0.003",
+            Self::Domains => ", in domains, alpha 0.003",
             Self::Blocks => ", hermite4",
         }
     }
@@ -77,6 +81,7 @@ impl StepMode {
         match self {
             Self::Pairs => &sizes.devices,
             Self::Tree | Self::DefaultTree => &sizes.devices_tree,
+            Self::Domains => &sizes.devices_domains,
             Self::Blocks => &sizes.devices_blocks,
         }
     }
@@ -86,7 +91,7 @@ impl StepMode {
         let default = TreeConfig::default();
         match self {
             Self::Tree => Some(TreeConfig { opening: STRICT, ..default }),
-            Self::DefaultTree => Some(default),
+            Self::DefaultTree | Self::Domains => Some(default),
             Self::Pairs | Self::Blocks => None,
         }
     }
@@ -99,6 +104,7 @@ impl StepMode {
             known: session.known.clone(),
             method: Some(if self.tree().is_some() { Method::Tree } else { Method::Direct }),
             tree: self.tree().unwrap_or_default(),
+            domains: if self == Self::Domains { Domains::On } else { Domains::Off },
             ..Settings::default()
         };
         Ok(match self {
@@ -240,7 +246,7 @@ fn timed(
     let bodies = if mode == StepMode::Blocks { virial(n)? } else { Cloud::Plummer.bodies(n) };
     let n = n as f64;
     let work = if mode.tree().is_some() { n } else { n.powi(2) };
-    if mode != StepMode::Blocks && devices.len() > 1 {
+    if !matches!(mode, StepMode::Blocks | StepMode::Domains) && devices.len() > 1 {
         let group = DeviceGroup::open(devices, None, &bodies, None, &settings);
         let mut group = pollster::block_on(group)?;
         return samples(session, mode, &mut |steps| {
@@ -270,9 +276,17 @@ fn timed(
     };
     samples(session, mode, &mut |steps| {
         let before = of_blocks(&sim);
+        let begun = Instant::now();
         sim.step(steps)?;
         Ok(match mode {
             StepMode::Blocks => of_blocks(&sim).plus(-1.0, &before),
+            StepMode::Domains => {
+                let secs = begun.elapsed().as_secs_f64();
+                let parts = sim.take_observed().parts;
+                let exchanging = parts.first().and_then(|part| part.exchanging).unwrap_or(0.0);
+                let work = work * steps as f64;
+                Costs { work, exchanging: exchanging * secs, ..Costs::default() }
+            }
             _ => Costs { work: work * steps as f64, ..Costs::default() },
         })
     })
@@ -354,6 +368,8 @@ impl Model {
         }
         let divided = match self.mode {
             StepMode::Blocks => costs.shared / self.rate,
+            // Each device builds its part.
+            StepMode::Domains => self.alone,
             _ => self.alone - self.own,
         };
         let divided = divided.clamp(0.0, self.alone);

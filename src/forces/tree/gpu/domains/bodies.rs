@@ -19,6 +19,11 @@ const NO_BODY: u32 = u32::MAX;
 /// LEAVING in `shaders/tree/common.wgsl`, in bytes.
 const LEAVING: u64 = 4 * 282;
 
+/// Bytes on the device for each body that there is room for: 150 as on one device
+/// ([`crate::forces::tree::gpu::BYTES_PER_BODY`]); 4 for its number, 16 for keys beside those that
+/// are sorted, 4 for records, 5 for cells and bodies of others and for others.
+const BYTES_PER_BODY: u64 = 179;
+
 /// Threads of a workgroup.
 const THREADS: u32 = 256;
 
@@ -65,9 +70,13 @@ pub struct PartBodies {
 
 impl PartBodies {
     /// Uploads bodies, with room for `capacity` in all.
-    pub fn upload(gpu: &Gpu, bodies: &[Placed], capacity: u32) -> Self {
+    ///
+    /// # Errors
+    /// More than the adapter's buffers hold; the device failed.
+    pub fn upload(gpu: &Gpu, bodies: &[Placed], capacity: u32) -> Result<Self> {
         const PIECE: usize = 1 << 20;
         let room = capacity.max(bodies.len() as u32);
+        gpu.check_bodies(room.into(), BYTES_PER_BODY, "tree in domains")?;
         let made = Self {
             buffers: BodyBuffers {
                 count: room,
@@ -99,20 +108,24 @@ impl PartBodies {
                 4 * (k * PIECE) as u64,
                 bytemuck::cast_slice(&numbers),
             );
-            gpu.queue.submit([]);
+            // The copy of what is written lives until the device has it.
+            gpu.wait_for(gpu.queue.submit([]))?;
         }
-        made
+        Ok(made)
     }
 
     /// The same bodies in buffers with more room.
-    pub fn with_room(&self, gpu: &Gpu, capacity: u32) -> Self {
-        let made = Self { places: self.places, ..Self::upload(gpu, &[], capacity) };
+    ///
+    /// # Errors
+    /// More than the adapter's buffers hold.
+    pub fn with_room(&self, gpu: &Gpu, capacity: u32) -> Result<Self> {
+        let made = Self { places: self.places, ..Self::upload(gpu, &[], capacity)? };
         let mut encoder = gpu.device.create_command_encoder(&Default::default());
         for (from, to) in self.all().into_iter().zip(made.all()) {
             encoder.copy_buffer_to_buffer(from, 0, to, 0, from.size().min(to.size()));
         }
         gpu.queue.submit([encoder.finish()]);
-        made
+        Ok(made)
     }
 
     fn all(&self) -> [&wgpu::Buffer; 4] {
@@ -157,7 +170,7 @@ pub(super) struct Migration {
 impl Migration {
     pub async fn new(io: &Io, shared: &Shared<'_>) -> Result<Self> {
         let Shared { buffers, bodies, checks, .. } = *shared;
-        let room = bodies.capacity() / 8 + 1024;
+        let room = bodies.capacity() / 16 + 1024;
         let cuts = io.gpu.words("cuts", 64);
         let records = storage(&io.gpu, "bodies that leave", 4 * room as usize);
         let moves = io.gpu.words("moves", 2 * u64::from(room));

@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use web_time::Instant;
+
 use crate::error::Result;
 use crate::forces::tree::gpu::{Build, TreeBuffers};
 use crate::gpu::layout::TreeParams;
@@ -27,11 +29,32 @@ pub(super) struct Io {
     pub gpu: Arc<Gpu>,
     pub params: Params<TreeParams>,
     readback: Readback,
+    /// Seconds spent waiting for the device since they were last taken.
+    pub device_secs: f64,
+    /// Seconds of each stage of an evaluation.
+    laps: Vec<(&'static str, f64)>,
+    since: Instant,
 }
 
 impl Io {
     pub fn new(gpu: Arc<Gpu>, params: Params<TreeParams>) -> Self {
-        Self { gpu, params, readback: Readback::default() }
+        let (laps, since) = (Vec::new(), Instant::now());
+        Self { gpu, params, readback: Readback::default(), device_secs: 0.0, laps, since }
+    }
+
+    /// Ends a stage, for the log.
+    pub fn lap(&mut self, name: &'static str) {
+        self.laps.push((name, self.since.elapsed().as_secs_f64()));
+        self.since = Instant::now();
+    }
+
+    /// Logs the seconds of the stages since the last time.
+    pub fn log_laps(&mut self, part: usize) {
+        let all: Vec<String> =
+            self.laps.iter().map(|(name, secs)| format!("{name} {:.2}", 1e3 * secs)).collect();
+        log::debug!("domain {part}, ms: {}", all.join(", "));
+        self.laps.clear();
+        self.since = Instant::now();
     }
 
     /// Compiles and binds a kernel of `shaders/tree/domains/`.
@@ -89,7 +112,9 @@ impl Io {
             return Ok(Vec::new());
         }
         let patience = std::time::Duration::from_millis(10);
+        let begun = Instant::now();
         self.gpu.finish_within(submission, patience).await?;
+        self.device_secs += begun.elapsed().as_secs_f64();
         let arrived = match wanted.is_empty() {
             true => Vec::new(),
             false => self.readback.arrive::<u32>().await?,

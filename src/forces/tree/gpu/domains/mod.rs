@@ -54,7 +54,7 @@ use crate::gpu::{BoundKernel, Gpu, Params, storage};
 
 /// Factors on squared distances in the choice of cells that are sent: at first one that covers
 /// rounding; in turn if a walk has missed a cell. The last sends all cells.
-const MARGINS: [f32; 3] = [1.0 - 1e-5, 0.8, 0.0];
+const MARGINS: &[f32] = &[1.0 - 1e-5, 0.8, 0.0];
 
 /// Groups that walk in one submission.
 const GROUPS_AT_ONCE: u32 = 16_384;
@@ -113,6 +113,8 @@ struct Stages {
     /// Of the last forces: positions of some bodies, and seconds that the walk took per body.
     sampled: Vec<PointMass>,
     cost: f32,
+    /// [`MARGINS`], or others in tests.
+    margins: &'static [f32],
     /// Where the curve is cut.
     cuts: Vec<Key>,
     report: Report,
@@ -129,8 +131,10 @@ pub struct Report {
     pub received: [u32; 2],
     /// Seconds that the last walk took on this device.
     pub walk_secs: f64,
-    /// Seconds of the last evaluation.
+    /// Seconds of the last evaluation, and those of them that were spent waiting for the device.
     pub secs: f64,
+    /// See `secs`.
+    pub device_secs: f64,
 }
 
 /// Bodies of a part whose positions choose the next cuts.
@@ -198,6 +202,7 @@ impl PartTree {
             state: TreeState::default(),
             sampled: Vec::new(),
             cost: 1.0,
+            margins: MARGINS,
             cuts: Vec::new(),
             report: Report::default(),
             buffers,
@@ -268,6 +273,12 @@ impl PartTree {
         self.has_accelerations |= other.has_accelerations;
     }
 
+    /// Chooses the cells that are sent with other factors on squared distances.
+    #[cfg(test)]
+    pub(crate) fn choose_by(&mut self, margins: &'static [f32]) {
+        self.stages.margins = margins;
+    }
+
     /// What the last evaluation has come to.
     pub fn report(&self) -> Report {
         self.stages.report
@@ -322,6 +333,7 @@ impl PartTree {
             *has_accelerations = true;
         }
         stages.report.secs = begun.elapsed().as_secs_f64();
+        stages.report.device_secs = std::mem::take(&mut stages.io.device_secs);
         Ok(done)
     }
 }
@@ -370,6 +382,7 @@ impl Stages {
             ..TreeState::default()
         };
         self.io.write(&self.buffers.state, 0, &[self.state]);
+        self.io.lap("cube");
         self.cut(member, &cube)?;
         let cuts = self.cuts.clone();
         let moved = self
@@ -380,6 +393,8 @@ impl Stages {
             return Ok(Outcome::NeedsRoom(needed.max(needed + needed / 8)));
         }
 
+        self.io.lap("migration");
+
         // Their order.
         let buffers = Arc::clone(&self.buffers);
         let (ends, ordered) = self
@@ -387,6 +402,8 @@ impl Stages {
             .order((&mut self.io, build), member, &buffers, (bodies, &self.migration), &mut own)
             .await?;
         self.report.bodies = own.inside + own.outside;
+
+        self.io.lap("order");
 
         // Copies in that order, the mean strength, and the number of cells.
         build.set_sizes(ordered.listed, 0);
@@ -474,6 +491,8 @@ impl Stages {
         }
         let everywhere = bodies::Counts { inside: own.inside, outside: outsiders.len() as u32 };
 
+        self.io.lap("counts");
+
         // Cells, and those that are common.
         build.set_sizes(ordered.listed, cells);
         let common = &self.common;
@@ -503,6 +522,7 @@ impl Stages {
         (self.state.last_copied, self.state.last_copy) = (last_copied, copies + behind);
         common.upload((&mut self.io, build), &buffers, &everywhere, &tops).await?;
 
+        self.io.lap("cells");
         if let Some(first) = first.as_ref().filter(|_| is_first) {
             let work = (&tops, own, everywhere, cells);
             if !self.walk(member, build, first, Strengths::Unknown, work).await? {
@@ -530,7 +550,9 @@ impl Stages {
         }
         if let Some(balance) = balance {
             self.balance(member, build, balance).await?;
+            self.io.lap("balance");
         }
+        self.io.log_laps(rank);
         Ok(Outcome::Complete)
     }
 
@@ -625,6 +647,8 @@ impl Stages {
         }
         self.state.scattered = scattered;
 
+        self.io.lap("groups");
+
         // The boxes around all that walk here.
         let whole = own.inside.div_ceil(GROUP as u32);
         let grouped = whole + own.outside;
@@ -647,13 +671,15 @@ impl Stages {
             .map(|record| std::array::from_fn(|k| f32::from_bits(record[k])))
             .collect();
         let boxes = exchange::gather(member, &boxes)?;
+        self.io.lap("boxes");
         let sinks = own.inside + own.outside;
         // The others' bodies outside the cube attract, but do not walk here.
         let foreign = everywhere.outside - own.outside;
         let nobody: Vec<[u32; 8]> = vec![[0, 0, 0, 0, 0, 0, 0, NOBODY]; foreign as usize];
         self.io.write(&buffers.groups, 32 * u64::from(grouped), &nobody);
 
-        for (attempt, margin) in MARGINS.into_iter().enumerate() {
+        let margins = self.margins;
+        for (attempt, margin) in margins.iter().copied().enumerate() {
             self.write_sinks();
             let joined = self
                 .sending
@@ -666,6 +692,7 @@ impl Stages {
                     (tops, &everywhere),
                 )
                 .await?;
+            self.io.lap("cells of others");
             let Some(joined) = joined else { return Ok(false) };
             self.report.received = joined.received;
             self.state.outside = everywhere.outside;
@@ -677,10 +704,11 @@ impl Stages {
             let missing =
                 self.walk_groups(build, rule, &[0..grouped, single.clone()], sinks).await?;
             let secs = begun.elapsed().as_secs_f64();
+            self.io.lap("walk");
             (self.state.outside, self.state.cells) = (own.outside, cells);
             let mut missing = [u64::from(missing)];
             exchange::sum_integers(member, &mut missing)?;
-            if missing[0] == 0 || attempt + 1 == MARGINS.len() {
+            if missing[0] == 0 || attempt + 1 == margins.len() {
                 self.report.repeats += attempt as u64;
                 self.report.walk_secs = secs;
                 let cost = (secs / f64::from(self.report.bodies.max(1))) as f32;
