@@ -6,6 +6,7 @@ use std::sync::Arc;
 use web_time::Instant;
 
 use crate::error::Result;
+use crate::exchange::{Exchange, Member, Reader};
 use crate::forces::tree::gpu::{Build, TreeBuffers};
 use crate::gpu::layout::TreeParams;
 use crate::gpu::{Binding, BoundKernel, Checks, Gpu, Params, Readback, compile, template};
@@ -22,6 +23,25 @@ pub(super) struct Shared<'a> {
     pub partial_sums: &'a wgpu::Buffer,
     pub bodies: &'a PartBodies,
     pub checks: Checks,
+}
+
+/// All-gather of messages that members of this process read where they are. `receive` is called with
+/// each member's, in order.
+///
+/// # Errors
+/// As of [`Exchange`].
+pub(super) fn gather_in_place(
+    member: &mut Member,
+    mine: Vec<u8>,
+    receive: &mut Reader<'_>,
+) -> Result<()> {
+    let mut lengths = Vec::with_capacity(member.members());
+    let own = (mine.len() as u64).to_le_bytes();
+    member.all_gather(&own, &vec![own.len(); member.members()], &mut |_, received| {
+        let length: u64 = bytemuck::pod_read_unaligned(received);
+        lengths.push(length as usize);
+    })?;
+    member.all_gather_shared(Arc::new(mine), &lengths, receive)
 }
 
 /// The device, and what each submission uses.
@@ -90,6 +110,23 @@ impl Io {
         copies: &[Copy<'_>],
         reads: &[(&wgpu::Buffer, Range<u64>)],
     ) -> Result<Vec<Vec<u32>>> {
+        let words = |read: &[&[u32]]| read.iter().map(|words| words.to_vec()).collect();
+        self.submit_as(build, record, copies, reads, words).await
+    }
+
+    /// [`Io::submit`] with what `look` makes of the words where they were read. It is not called with
+    /// anything if nothing is read, and nothing is waited for.
+    ///
+    /// # Errors
+    /// The device failed.
+    pub async fn submit_as<R: Default>(
+        &mut self,
+        build: &mut Build,
+        record: impl FnOnce(&mut wgpu::ComputePass<'_>, &mut Params<TreeParams>, &mut Build),
+        copies: &[Copy<'_>],
+        reads: &[(&wgpu::Buffer, Range<u64>)],
+        look: impl FnOnce(&[&[u32]]) -> R,
+    ) -> Result<R> {
         let mut encoder = self.gpu.device.create_command_encoder(&Default::default());
         self.params.clear();
         build.begin_submission();
@@ -109,22 +146,24 @@ impl Io {
         let submission = self.gpu.queue.submit([encoder.finish()]);
         self.readback.submitted();
         if reads.is_empty() {
-            return Ok(Vec::new());
+            return Ok(R::default());
         }
         let patience = std::time::Duration::from_millis(10);
         let begun = Instant::now();
         self.gpu.finish_within(submission, patience).await?;
         self.device_secs += begun.elapsed().as_secs_f64();
-        let arrived = match wanted.is_empty() {
-            true => Vec::new(),
-            false => self.readback.arrive::<u32>().await?,
+        if wanted.is_empty() {
+            return Ok(look(&vec![&[][..]; reads.len()]));
+        }
+        let spread = |arrived: &[&[u32]]| {
+            let mut arrived = arrived.iter();
+            let words = |(_, range): &(&wgpu::Buffer, Range<u64>)| match range.is_empty() {
+                true => &[][..],
+                false => arrived.next().copied().unwrap_or_default(),
+            };
+            look(&reads.iter().map(words).collect::<Vec<_>>())
         };
-        let mut arrived = arrived.into_iter();
-        let words = |(_, range): &(&wgpu::Buffer, Range<u64>)| match range.is_empty() {
-            true => Vec::new(),
-            false => arrived.next().unwrap_or_default(),
-        };
-        Ok(reads.iter().map(words).collect())
+        self.readback.arrive_as(spread).await
     }
 
     /// Writes values into a buffer, before the next submission.

@@ -56,6 +56,9 @@ use crate::gpu::{BoundKernel, Gpu, Params, storage};
 /// rounding; in turn if a walk has missed a cell. The last sends all cells.
 const MARGINS: &[f32] = &[1.0 - 1e-5, 0.8, 0.0];
 
+/// The curve is cut anew if a part costs more than this times the mean: each cut moves bodies.
+const UNEVEN: f32 = 1.03;
+
 /// Groups that walk in one submission.
 const GROUPS_AT_ONCE: u32 = 16_384;
 
@@ -113,6 +116,11 @@ struct Stages {
     /// Of the last forces: positions of some bodies, and seconds that the walk took per body.
     sampled: Vec<PointMass>,
     cost: f32,
+    has_cost: bool,
+    /// Whether the evaluation is one of a step.
+    counts_cost: bool,
+    /// Half the edge of the cube in which the curve was cut.
+    cut_in: f32,
     /// [`MARGINS`], or others in tests.
     margins: &'static [f32],
     /// Where the curve is cut.
@@ -178,7 +186,7 @@ impl PartTree {
         let ordering = Ordering::new(&io, &shared, &migration.records).await?;
         let common = Common::new(&io, &shared).await?;
         let crowds = Crowds::new(&io, &shared).await?;
-        let sending = Sending::new(&io, &shared, &common, parts).await?;
+        let sending = Sending::new(&io, &shared, &common, (parts, all)).await?;
         use crate::gpu::Binding::{Read, Write};
         let none = minijinja::context! {};
         let bound = [(Read, &partial_sums), (Read, &buffers.order), (Write, &buffers.tally)];
@@ -202,6 +210,9 @@ impl PartTree {
             state: TreeState::default(),
             sampled: Vec::new(),
             cost: 1.0,
+            has_cost: false,
+            counts_cost: false,
+            cut_in: 0.0,
             margins: MARGINS,
             cuts: Vec::new(),
             report: Report::default(),
@@ -268,8 +279,9 @@ impl PartTree {
 
     /// Continues where another part of the same tree, which had less room, has stopped.
     pub fn continue_from(&mut self, other: Self) {
-        let Stages { sampled, cost, report, .. } = other.stages;
-        (self.stages.sampled, self.stages.cost, self.stages.report) = (sampled, cost, report);
+        let Stages { sampled, cost, has_cost, report, cuts, cut_in, .. } = other.stages;
+        (self.stages.sampled, self.stages.cost, self.stages.has_cost) = (sampled, cost, has_cost);
+        (self.stages.report, self.stages.cuts, self.stages.cut_in) = (report, cuts, cut_in);
         self.has_accelerations |= other.has_accelerations;
     }
 
@@ -328,6 +340,7 @@ impl PartTree {
             _ => forces,
         };
         let is_first = !potential && !*has_accelerations;
+        stages.counts_cost = !potential && !is_first;
         let done = stages.evaluate(member, bodies, forces, is_first).await?;
         if done == Outcome::Complete && !potential {
             *has_accelerations = true;
@@ -556,16 +569,35 @@ impl Stages {
         Ok(Outcome::Complete)
     }
 
-    /// Cuts the curve so that all parts have about equal costs, by the last forces.
+    /// Cuts the curve so that all parts have about equal costs, by the last forces, unless they still
+    /// have.
     fn cut(&mut self, member: &mut Member, cube: &Cube) -> Result<()> {
         let parts = member.members();
         let bodies = self.report.bodies.max(1) as f32;
+        let mut costs = Vec::with_capacity(parts);
+        let own = (self.cost * bodies).to_le_bytes();
+        member.all_gather(&own, &vec![own.len(); parts], &mut |_, cost| {
+            costs.push(bytemuck::pod_read_unaligned::<f32>(cost));
+        })?;
+        let mean = costs.iter().sum::<f32>() / parts as f32;
+        let most = costs.iter().copied().fold(0.0, f32::max);
+        if self.cut_in == cube.half && most <= UNEVEN * mean {
+            return Ok(());
+        }
+        self.cut_in = cube.half;
         let each = self.cost * bodies / self.sampled.len().max(1) as f32;
         let sample = |place: &PointMass| Sample { key: key(cube, place), cost: each };
         let samples: Vec<Sample> = self.sampled.iter().map(sample).collect();
         let all = exchange::gather(member, &samples)?.concat();
         self.cuts = cuts(all, parts);
         Ok(())
+    }
+
+    /// Learns what a body costs from the time of a walk.
+    fn count_cost(&mut self, secs: f64) {
+        let cost = (secs / f64::from(self.report.bodies.max(1))) as f32;
+        let was_known = std::mem::replace(&mut self.has_cost, true);
+        self.cost = if was_known { 0.75 * self.cost + 0.25 * cost } else { cost };
     }
 
     /// Writes what says which sinks walk. The levels, which kernels have written, stay.
@@ -656,21 +688,22 @@ impl Stages {
         let single = singles..singles + scattered * GROUP as u32;
         let of =
             |begin: u32, end: u32| (&buffers.groups, 32 * u64::from(begin)..32 * u64::from(end));
-        let read = self
-            .io
-            .submit(build, |_, _, _| (), &[], &[of(0, grouped), of(single.start, single.end)])
-            .await?;
         let walks = |record: &&[u32]| {
             let word = record[7];
             word != NOBODY && (scattered == 0 || word & (IS_SCATTERED | IS_SINGLE) != IS_SCATTERED)
         };
-        let boxes: Vec<sent::SinkBox> = read
-            .iter()
-            .flat_map(|records| records.chunks_exact(8))
-            .filter(walks)
-            .map(|record| std::array::from_fn(|k| f32::from_bits(record[k])))
-            .collect();
-        let boxes = exchange::gather(member, &boxes)?;
+        let taken = |records: &[&[u32]]| -> Vec<u8> {
+            match scattered {
+                0 => bytemuck::cast_slice(records[0]).to_vec(),
+                _ => {
+                    let all = records.iter().flat_map(|records| records.chunks_exact(8));
+                    all.filter(walks).flat_map(bytemuck::cast_slice::<u32, u8>).copied().collect()
+                }
+            }
+        };
+        let read = [of(0, grouped), of(single.start, single.end)];
+        let boxes = self.io.submit_as(build, |_, _, _| (), &[], &read, taken).await?;
+        self.sending.share(&self.io, member, boxes)?;
         self.io.lap("boxes");
         let sinks = own.inside + own.outside;
         // The others' bodies outside the cube attract, but do not walk here.
@@ -688,7 +721,7 @@ impl Stages {
                     member,
                     &buffers,
                     (&rule.select, margin),
-                    (&boxes, cells),
+                    cells,
                     (tops, &everywhere),
                 )
                 .await?;
@@ -711,8 +744,9 @@ impl Stages {
             if missing[0] == 0 || attempt + 1 == margins.len() {
                 self.report.repeats += attempt as u64;
                 self.report.walk_secs = secs;
-                let cost = (secs / f64::from(self.report.bodies.max(1))) as f32;
-                self.cost = if self.report.secs == 0.0 { cost } else { 0.5 * (self.cost + cost) };
+                if self.counts_cost {
+                    self.count_cost(secs);
+                }
                 break;
             }
         }

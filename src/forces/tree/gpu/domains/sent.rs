@@ -1,9 +1,11 @@
 //! The cells and bodies that each rank is sent.
 
+use std::ops::Range;
+
 use minijinja::context;
 
 use super::bodies::Counts;
-use super::io::{Io, Shared};
+use super::io::{Io, Shared, gather_in_place};
 use super::top::{Common, MOST_ROOTS, Tops};
 use crate::error::{Error, Result};
 use crate::exchange::{Exchange, Member};
@@ -12,12 +14,9 @@ use crate::forces::tree::gpu::build::dispatch;
 use crate::forces::tree::gpu::walk::parameter;
 use crate::forces::tree::gpu::{Build, TreeBuffers};
 use crate::forces::tree::record::{CellForce, CellOpen, IS_LEAF};
-use crate::forces::tree::{MultipoleOrder, Opening};
+use crate::forces::tree::{GROUP, MultipoleOrder, Opening};
 use crate::gpu::layout::{TreeParams, VEC4};
 use crate::gpu::{Binding, BoundKernel, Params, Scan, storage};
-
-/// Boxes that are uploaded at once, of 32 bytes.
-const AT_ONCE: usize = 1 << 16;
 
 /// Instead of the first child or body of a root whose rank does not expect it to be opened.
 const NOT_SENT: u32 = u32::MAX;
@@ -28,6 +27,18 @@ const THREADS: u32 = 256;
 /// The box around sinks that walk together, as a group's record has it: lower corner, least
 /// acceleration, upper corner, a word.
 pub(super) type SinkBox = [f32; 8];
+
+/// Bytes of a box.
+const BOX: usize = size_of::<SinkBox>();
+
+/// Joins boxes two by two. What one of them opens, both together do.
+fn joined(boxes: &[SinkBox]) -> Vec<SinkBox> {
+    let pair = |pair: &[SinkBox]| {
+        let (a, b) = (pair[0], pair[pair.len() - 1]);
+        std::array::from_fn(|k| if k < 4 { a[k].min(b[k]) } else { a[k].max(b[k]) })
+    };
+    boxes.chunks(2).map(pair).collect()
+}
 
 /// The choice of cells by one opening rule.
 pub(super) struct Select {
@@ -49,6 +60,8 @@ pub(super) struct Sending {
     /// A bit for each rank that opens a cell.
     opened: wgpu::Buffer,
     boxes: wgpu::Buffer,
+    /// Where those of each rank are.
+    boxes_of: Vec<Range<u32>>,
     entries: wgpu::Buffer,
     message: wgpu::Buffer,
     to: Vec<SentTo>,
@@ -66,16 +79,22 @@ pub(super) struct Joined {
 }
 
 impl Sending {
-    pub async fn new(io: &Io, shared: &Shared<'_>, common: &Common, parts: usize) -> Result<Self> {
+    pub async fn new(
+        io: &Io,
+        shared: &Shared<'_>,
+        common: &Common,
+        (parts, all): (usize, u32),
+    ) -> Result<Self> {
         let Shared { buffers, checks, .. } = *shared;
         let gpu = &io.gpu;
         let reserve = buffers.reserve;
         let opened = gpu.words("opened cells", u64::from(reserve));
-        let boxes = storage(gpu, "boxes of sinks", 2 * AT_ONCE);
+        let boxes = storage(gpu, "boxes of sinks", 2 * (all as usize / GROUP + 4096));
         let entries = gpu.words("entries of roots", parts as u64 * u64::from(MOST_ROOTS));
         // A twentieth of the cells and bodies to each; of few, all.
-        let all = 5 * u64::from(reserve) + u64::from(buffers.count);
-        let room = (parts as u64 - 1) * all.min(all / 10 + (1 << 18)) + 64;
+        let cells_and_bodies = 5 * u64::from(reserve) + u64::from(buffers.count);
+        let room =
+            (parts as u64 - 1) * cells_and_bodies.min(cells_and_bodies / 10 + (1 << 18)) + 64;
         let most = gpu.limits.storage_buffer / VEC4;
         let room = room.min(most) as u32;
         let message = storage(gpu, "cells for other ranks", room as usize);
@@ -126,7 +145,8 @@ impl Sending {
         let graft = kernel("graft", context! { patches => false }, &[(Write, cell_open)]).await?;
         let bound = [(Write, cell_open), (Read, &links)];
         let link = kernel("graft", context! { patches => true }, &bound).await?;
-        Ok(Self { opened, boxes, entries, message, to, graft, link, links, room })
+        let boxes_of = vec![0..0; parts];
+        Ok(Self { opened, boxes, boxes_of, entries, message, to, graft, link, links, room })
     }
 
     /// The choice of cells by this rule.
@@ -155,6 +175,33 @@ impl Sending {
         Ok(Select { kernel, opening: parameter(opening) })
     }
 
+    /// Sends the boxes around this part's sinks to all ranks and puts theirs on the device.
+    ///
+    /// # Errors
+    /// As of [`Exchange`].
+    pub fn share(&mut self, io: &Io, member: &mut Member, boxes: Vec<u8>) -> Result<()> {
+        let (own, room) = (member.member(), self.boxes.size() as usize / BOX);
+        let mut at = 0;
+        let mut of_each = Vec::with_capacity(self.boxes_of.len());
+        // All have the same room, so none sends more than its share of it.
+        let most = room / member.members();
+        let mut few = boxes;
+        while few.len() / BOX > most {
+            few = bytemuck::cast_slice(&joined(&bytemuck::pod_collect_to_vec(&few))).to_vec();
+        }
+        let target = &self.boxes;
+        gather_in_place(member, few, &mut |part, received| {
+            let begin = at;
+            if part != own {
+                io.write(target, (begin * BOX) as u64, received);
+                at += received.len() / BOX;
+            }
+            of_each.push(begin as u32..at as u32);
+        })?;
+        self.boxes_of = of_each;
+        Ok(())
+    }
+
     /// Sends to each rank what the groups in its boxes open of this part's `cells` cells, and joins
     /// what the others send to these. `None` if a rank has no room.
     pub async fn exchange(
@@ -163,7 +210,7 @@ impl Sending {
         member: &mut Member,
         buffers: &TreeBuffers,
         (select, margin): (&Select, f32),
-        (boxes, cells): (&[Vec<SinkBox>], u32),
+        cells: u32,
         (tops, counts): (&Tops, &Counts),
     ) -> Result<Option<Joined>> {
         let (rank, parts) = (member.member(), member.members());
@@ -173,25 +220,7 @@ impl Sending {
         let mut encoder = io.gpu.device.create_command_encoder(&Default::default());
         encoder.clear_buffer(&self.opened, 0, None);
         io.gpu.queue.submit([encoder.finish()]);
-        for &part in &others {
-            for chunk in boxes[part].chunks(AT_ONCE) {
-                io.write(&self.boxes, 0, chunk);
-                let row = TreeParams {
-                    group_end: chunk.len() as u32,
-                    opening: select.opening,
-                    part: part as u32,
-                    margin,
-                    ..Default::default()
-                };
-                let record = |pass: &mut wgpu::ComputePass<'_>,
-                              params: &mut Params<TreeParams>,
-                              _: &mut Build| {
-                    let offset = Some(params.offset_of(row));
-                    dispatch(pass, &select.kernel, offset, (row.group_end, 1), most);
-                };
-                io.submit(build, record, &[], &[]).await?;
-            }
-        }
+        let boxes_of = &self.boxes_of;
         let gpu = std::sync::Arc::clone(&io.gpu);
         let reads: Vec<wgpu::Buffer> = self
             .to
@@ -206,6 +235,17 @@ impl Sending {
                 build,
                 |pass, params, _| {
                     for (to, &part) in sent_to.iter_mut().zip(&others) {
+                        let row = TreeParams {
+                            group_begin: boxes_of[part].start,
+                            group_end: boxes_of[part].end,
+                            opening: select.opening,
+                            part: part as u32,
+                            margin,
+                            ..Default::default()
+                        };
+                        let offset = Some(params.offset_of(row));
+                        let boxes = boxes_of[part].len() as u32;
+                        dispatch(pass, &select.kernel, offset, (boxes, 1), most);
                         let row = TreeParams { part: part as u32, ..Default::default() };
                         let row = Some(params.offset_of(row));
                         dispatch(pass, &to.count, row, (cells, THREADS), most);
@@ -221,111 +261,131 @@ impl Sending {
                 &wanted,
             )
             .await?;
+        io.lap("select");
         let entries = &read[2 * others.len()];
-        let sizes: Vec<[u32; 2]> =
-            (0..others.len()).map(|k| [read[2 * k][0], read[2 * k + 1][0]]).collect();
+        let mut sizes = vec![[0u32; 2]; parts];
+        for (k, &part) in others.iter().enumerate() {
+            // Sums of no numbers are not written.
+            let sums = [read[2 * k][0], read[2 * k + 1][0]];
+            sizes[part] = if cells > 0 { sums } else { [0; 2] };
+        }
+        // Those of all pairs of ranks.
+        let mut table: Vec<Vec<[u32; 2]>> = Vec::with_capacity(parts);
+        let bytes = vec![size_of_val(&sizes[..]); parts];
+        member.all_gather(bytemuck::cast_slice(&sizes), &bytes, &mut |_, row| {
+            table.push(bytemuck::pod_collect_to_vec(row));
+        })?;
         let length = |[cells, bodies]: [u32; 2]| 5 * u64::from(cells) + u64::from(bodies);
         let total: u64 = sizes.iter().map(|size| length(*size)).sum();
-        let fits = total <= u64::from(self.room);
-
-        let mut sent: Vec<Vec<u8>> = vec![Vec::new(); parts];
-        if fits {
-            let mut at = 0u32;
-            let rows: Vec<TreeParams> = sizes
-                .iter()
-                .zip(&others)
-                .map(|(size, &part)| {
-                    let [count, reserve] = *size;
-                    let row = TreeParams {
-                        part: part as u32,
-                        count,
-                        reserve,
-                        group_begin: at,
-                        ..Default::default()
-                    };
-                    at += length(*size) as u32;
-                    row
-                })
-                .collect();
-            let sent_to = &self.to;
-            let read = io
-                .submit(
-                    build,
-                    |pass, params, _| {
-                        for (to, row) in sent_to.iter().zip(&rows) {
-                            let offset = Some(params.offset_of(*row));
-                            dispatch(pass, &to.pack, offset, (cells, 64), most);
-                        }
-                    },
-                    &[],
-                    &[(&self.message, 0..total * VEC4)],
-                )
-                .await?;
-            let mut rest: &[u8] = bytemuck::cast_slice(&read[0]);
-            for (size, &part) in sizes.iter().zip(&others) {
-                let (own, left) = rest.split_at((length(*size) * VEC4) as usize);
-                let begin = part * MOST_ROOTS as usize;
-                let entries: Vec<u32> =
-                    tops.own_entries.iter().map(|entry| entries[begin + entry]).collect();
-                sent[part] =
-                    [bytemuck::cast_slice(size), bytemuck::cast_slice(&entries), own].concat();
-                rest = left;
-            }
-        }
-        let mut received: Vec<Vec<u8>> = Vec::with_capacity(parts);
-        member.all_to_all(&sent, &mut |_, message| received.push(message.to_vec()))?;
 
         // Where each message's cells and bodies go.
         let mut first_cell = TOP_CELLS + cells;
         let mut first_body = counts.inside + counts.outside + tops.top.bodies.len() as u32;
         let mut places = vec![[0u32; 2]; parts];
-        let mut of_parts: Vec<(usize, [u32; 2], &[u8])> = Vec::new();
-        let mut all_entries: Vec<Vec<u32>> = vec![Vec::new(); parts];
-        let mut is_whole = fits;
         for &part in &others {
-            let header = 8 + 4 * tops.roots[part].len();
-            let Some((head, data)) = received[part].split_at_checked(header) else {
-                is_whole = false;
-                continue;
-            };
-            let head: Vec<u32> = bytemuck::pod_collect_to_vec(head);
-            let size = [head[0], head[1]];
-            if data.len() as u64 != length(size) * VEC4 {
-                return Err(Error::Outside(
-                    "a rank has sent cells that end too early: do all run the same program?"
-                        .to_owned(),
-                ));
-            }
-            all_entries[part] = head[2..].to_vec();
+            let [cells, bodies] = table[part][rank];
             places[part] = [first_cell, first_body];
-            of_parts.push((part, size, data));
-            first_cell += size[0];
-            first_body += size[1];
+            first_cell = first_cell.saturating_add(cells);
+            first_body = first_body.saturating_add(bodies);
         }
         let (absent_cell, absent_body) = (first_cell, first_body);
         let part = buffers.part.as_ref().expect("a part");
-        let has_room = is_whole && absent_cell < part.cells && absent_body < part.sources;
+        let fits = total <= u64::from(self.room);
+        let has_room = fits && absent_cell < part.cells && absent_body < part.sources;
         if !member.all_agree(has_room)? {
             return Ok(None);
         }
+
+        let mut at = 0u32;
+        let mut rows = Vec::with_capacity(others.len());
+        for &part in &others {
+            let [count, reserve] = sizes[part];
+            let group_begin = at;
+            at += length(sizes[part]) as u32;
+            rows.push(TreeParams {
+                part: part as u32,
+                count,
+                reserve,
+                group_begin,
+                ..Default::default()
+            });
+        }
+        let sent_to = &self.to;
+        // The message to each rank in turn: entries of the roots, then cells and bodies.
+        let pack = |read: &[&[u32]]| {
+            let mut rest = read[0];
+            let mut all: Vec<u8> = Vec::with_capacity(4 * rest.len() + (1 << 16));
+            for &part in &others {
+                let begin = part * MOST_ROOTS as usize;
+                for entry in &tops.own_entries {
+                    all.extend_from_slice(&entries[begin + entry].to_ne_bytes());
+                }
+                let (own, left) = rest.split_at(4 * length(sizes[part]) as usize);
+                all.extend_from_slice(bytemuck::cast_slice(own));
+                rest = left;
+            }
+            all
+        };
+        let message = io
+            .submit_as(
+                build,
+                |pass, params, _| {
+                    for (to, row) in sent_to.iter().zip(&rows) {
+                        let offset = Some(params.offset_of(*row));
+                        dispatch(pass, &to.pack, offset, (cells, 64), most);
+                    }
+                },
+                &[],
+                &[(&self.message, 0..total * VEC4)],
+                pack,
+            )
+            .await?;
+        io.lap("pack");
+        let mut all_entries: Vec<Vec<u32>> = vec![Vec::new(); parts];
+        let mut is_whole = true;
+        let gpu = &io.gpu;
+        let write = |buffer: &wgpu::Buffer, at: u64, bytes: &[u8]| {
+            if !bytes.is_empty() {
+                gpu.queue.write_buffer(buffer, at, bytes);
+            }
+        };
+        gather_in_place(member, message, &mut |from, all| {
+            if from == rank {
+                return;
+            }
+            let entries = 4 * tops.roots[from].len();
+            let bytes = |to: usize| entries + (length(table[from][to]) * VEC4) as usize;
+            let begin: usize = (0..rank).filter(|to| *to != from).map(bytes).sum();
+            let Some(own) = all.get(begin..begin + bytes(rank)) else {
+                is_whole = false;
+                return;
+            };
+            let (entries, data) = own.split_at(entries);
+            all_entries[from] = bytemuck::pod_collect_to_vec(entries);
+            let ([cells, _], [cell, body]) = (table[from][rank], places[from]);
+            let (open, rest) = data.split_at(32 * cells as usize);
+            let (force, bodies) = rest.split_at(48 * cells as usize);
+            write(&buffers.cell_open, 32 * u64::from(cell), open);
+            write(&buffers.cell_force, 48 * u64::from(cell), force);
+            write(&buffers.sources, 16 * u64::from(body), bodies);
+        })?;
+        if !is_whole {
+            let what = "a rank has sent cells that end too early: do all run the same program?";
+            return Err(Error::Outside(what.to_owned()));
+        }
         let mut rows = Vec::new();
         let mut total = [0; 2];
-        for (from, size, data) in of_parts {
-            let [cell, body] = places[from];
-            let (open, rest) = data.split_at(32 * size[0] as usize);
-            let (force, bodies) = rest.split_at(48 * size[0] as usize);
-            io.write(&buffers.cell_open, 32 * u64::from(cell), open);
-            io.write(&buffers.cell_force, 48 * u64::from(cell), force);
-            io.write(&buffers.sources, 16 * u64::from(body), bodies);
+        for &from in &others {
+            let ([cells, bodies], [cell, body]) = (table[from][rank], places[from]);
             rows.push(TreeParams {
-                count: size[0],
+                count: cells,
                 group_begin: cell,
                 sink_begin: body,
                 singles: absent_cell,
                 room: absent_body,
                 ..Default::default()
             });
-            total = [total[0] + size[0], total[1] + size[1]];
+            total = [total[0] + cells, total[1] + bodies];
         }
         let absent = CellOpen {
             centre: [0.0; 3],
