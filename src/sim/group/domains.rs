@@ -123,7 +123,10 @@ impl Domain {
     async fn evaluate(&mut self, potential: bool) -> Result<()> {
         loop {
             let done = self.tree.evaluate(&mut self.member, &mut self.bodies, potential).await?;
-            let Outcome::NeedsRoom(room) = done else { return Ok(()) };
+            let Outcome::NeedsRoom(own) = done else { return Ok(()) };
+            // Another rank gets more room, and all begin again.
+            let Some(room) = own else { continue };
+            log::debug!("domain {}: room for {room} bodies", self.member.member());
             let bodies = self.bodies.with_room(&self.gpu, room.max(self.bodies.capacity()))?;
             let how = self.how.clone();
             let tree = PartTree::new(

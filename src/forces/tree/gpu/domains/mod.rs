@@ -59,6 +59,10 @@ const MARGINS: &[f32] = &[1.0 - 1e-5, 0.8, 0.0];
 /// The curve is cut anew if a part costs more than this times the mean: each cut moves bodies.
 const UNEVEN: f32 = 1.03;
 
+/// The most that a body may cost in one part as a multiple of the mean, for the cuts: no part has
+/// more than this times the mean number of bodies.
+const MOST_UNEQUAL: f32 = 1.2;
+
 /// Groups that walk in one submission.
 const GROUPS_AT_ONCE: u32 = 16_384;
 
@@ -67,8 +71,8 @@ const GROUPS_AT_ONCE: u32 = 16_384;
 pub enum Outcome {
     /// The partial sums are complete.
     Complete,
-    /// A rank has no room: each needs as many bodies' room as is said here.
-    NeedsRoom(u32),
+    /// A rank has no room. This one needs room for that many bodies; none if it is another.
+    NeedsRoom(Option<u32>),
 }
 
 /// A walk and the choice of cells for it.
@@ -362,8 +366,11 @@ impl Stages {
         let rank = member.member();
         let most = self.io.gpu.limits.workgroups;
         let Forces { build, rule, first, balance } = forces;
-        let room =
-            |bodies: &PartBodies| Outcome::NeedsRoom(bodies.capacity() + bodies.capacity() / 2);
+        // More room for bodies is more room for everything.
+        let room = |bodies: &PartBodies, lacks: bool| {
+            let more = bodies.capacity() + bodies.capacity() / 4;
+            Outcome::NeedsRoom(lacks.then_some(more))
+        };
 
         // The cube, and who has which bodies.
         build.set_sizes(bodies.places, 0);
@@ -403,7 +410,8 @@ impl Stages {
             .migrate((&mut self.io, build), member, bodies, (&cuts, &mut own), &tally)
             .await?;
         if let Some(needed) = moved {
-            return Ok(Outcome::NeedsRoom(needed.max(needed + needed / 8)));
+            let lacks = needed > bodies.capacity();
+            return Ok(Outcome::NeedsRoom(lacks.then_some(needed + needed / 16)));
         }
 
         self.io.lap("migration");
@@ -489,7 +497,7 @@ impl Stages {
         }
         self.state.leaf = (LEAF as u32) << level;
         if !member.all_agree(cells <= buffers.reserve)? {
-            return Ok(room(bodies));
+            return Ok(room(bodies, cells > buffers.reserve));
         }
         self.state.cells = cells;
         self.write_logs(sums[1]);
@@ -538,8 +546,8 @@ impl Stages {
         self.io.lap("cells");
         if let Some(first) = first.as_ref().filter(|_| is_first) {
             let work = (&tops, own, everywhere, cells);
-            if !self.walk(member, build, first, Strengths::Unknown, work).await? {
-                return Ok(room(bodies));
+            if let Some(lacks) = self.walk(member, build, first, Strengths::Unknown, work).await? {
+                return Ok(room(bodies, lacks));
             }
             // The mean strength of what has just been found, of this rank's own sinks.
             self.write_sinks();
@@ -558,8 +566,9 @@ impl Stages {
             self.write_logs(sum[0]);
         }
         let strengths = if is_first { Strengths::Walked } else { Strengths::Last };
-        if !self.walk(member, build, rule, strengths, (&tops, own, everywhere, cells)).await? {
-            return Ok(room(bodies));
+        let work = (&tops, own, everywhere, cells);
+        if let Some(lacks) = self.walk(member, build, rule, strengths, work).await? {
+            return Ok(room(bodies, lacks));
         }
         if let Some(balance) = balance {
             self.balance(member, build, balance).await?;
@@ -574,18 +583,22 @@ impl Stages {
     fn cut(&mut self, member: &mut Member, cube: &Cube) -> Result<()> {
         let parts = member.members();
         let bodies = self.report.bodies.max(1) as f32;
-        let mut costs = Vec::with_capacity(parts);
-        let own = (self.cost * bodies).to_le_bytes();
-        member.all_gather(&own, &vec![own.len(); parts], &mut |_, cost| {
-            costs.push(bytemuck::pod_read_unaligned::<f32>(cost));
+        let mut costs: Vec<[f32; 2]> = Vec::with_capacity(parts);
+        let own = [self.cost * bodies, bodies];
+        let bytes = vec![size_of_val(&own); parts];
+        member.all_gather(bytemuck::bytes_of(&own), &bytes, &mut |_, cost| {
+            costs.push(bytemuck::pod_read_unaligned(cost));
         })?;
-        let mean = costs.iter().sum::<f32>() / parts as f32;
-        let most = costs.iter().copied().fold(0.0, f32::max);
+        let sum = |which: usize| costs.iter().map(|cost| cost[which]).sum::<f32>();
+        let (mean, each) = (sum(0) / parts as f32, sum(0) / sum(1));
+        let most = costs.iter().map(|cost| cost[0]).fold(0.0, f32::max);
         if self.cut_in == cube.half && most <= UNEVEN * mean {
             return Ok(());
         }
         self.cut_in = cube.half;
-        let each = self.cost * bodies / self.sampled.len().max(1) as f32;
+        // Or one device that was held up would give nearly all of its bodies away.
+        let cost = self.cost.clamp(each / MOST_UNEQUAL, each * MOST_UNEQUAL);
+        let each = cost * bodies / self.sampled.len().max(1) as f32;
         let sample = |place: &PointMass| Sample { key: key(cube, place), cost: each };
         let samples: Vec<Sample> = self.sampled.iter().map(sample).collect();
         let all = exchange::gather(member, &samples)?.concat();
@@ -624,8 +637,8 @@ impl Stages {
         self.io.write(&self.buffers.tally, tally::LOGS.start, &[sum as u32, (sum >> 32) as u32]);
     }
 
-    /// Groups, the cells that they need of others, and their walks. Returns false if a rank has no
-    /// room.
+    /// Groups, the cells that they need of others, and their walks. If a rank has no room, returns
+    /// whether it is this one.
     async fn walk(
         &mut self,
         member: &mut Member,
@@ -633,7 +646,7 @@ impl Stages {
         rule: &Rule,
         strengths: Strengths,
         (tops, own, everywhere, cells): (&top::Tops, bodies::Counts, bodies::Counts, u32),
-    ) -> Result<bool> {
+    ) -> Result<Option<bool>> {
         let most = self.io.gpu.limits.workgroups;
         let buffers = Arc::clone(&self.buffers);
         let tally = &buffers.tally;
@@ -696,8 +709,12 @@ impl Stages {
             match scattered {
                 0 => bytemuck::cast_slice(records[0]).to_vec(),
                 _ => {
+                    let mut taken = Vec::with_capacity(4 * (records[0].len() + records[1].len()));
                     let all = records.iter().flat_map(|records| records.chunks_exact(8));
-                    all.filter(walks).flat_map(bytemuck::cast_slice::<u32, u8>).copied().collect()
+                    for record in all.filter(walks) {
+                        taken.extend_from_slice(bytemuck::cast_slice(record));
+                    }
+                    taken
                 }
             }
         };
@@ -726,7 +743,10 @@ impl Stages {
                 )
                 .await?;
             self.io.lap("cells of others");
-            let Some(joined) = joined else { return Ok(false) };
+            let joined = match joined {
+                Ok(joined) => joined,
+                Err(lacks) => return Ok(Some(lacks)),
+            };
             self.report.received = joined.received;
             self.state.outside = everywhere.outside;
             // A walk begins with the root if there are cells.
@@ -750,7 +770,7 @@ impl Stages {
                 break;
             }
         }
-        Ok(true)
+        Ok(None)
     }
 
     /// Walks the groups and single sinks in these ranges; returns how many sinks have met a cell that

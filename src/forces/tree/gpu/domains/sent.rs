@@ -203,7 +203,8 @@ impl Sending {
     }
 
     /// Sends to each rank what the groups in its boxes open of this part's `cells` cells, and joins
-    /// what the others send to these. `None` if a rank has no room.
+    /// what the others send to these. If a rank has no room, the error says
+    /// whether it is this one.
     pub async fn exchange(
         &mut self,
         (io, build): (&mut Io, &mut Build),
@@ -212,7 +213,7 @@ impl Sending {
         (select, margin): (&Select, f32),
         cells: u32,
         (tops, counts): (&Tops, &Counts),
-    ) -> Result<Option<Joined>> {
+    ) -> Result<std::result::Result<Joined, bool>> {
         let (rank, parts) = (member.member(), member.members());
         let most = io.gpu.limits.workgroups;
         // Of the other ranks, in order.
@@ -293,7 +294,7 @@ impl Sending {
         let fits = total <= u64::from(self.room);
         let has_room = fits && absent_cell < part.cells && absent_body < part.sources;
         if !member.all_agree(has_room)? {
-            return Ok(None);
+            return Ok(Err(!has_room));
         }
 
         let mut at = 0u32;
@@ -427,6 +428,6 @@ impl Sending {
                 dispatch(pass, &self.link, offset, (row.count, THREADS), most);
             };
         io.submit(build, record, &[], &[]).await?;
-        Ok(Some(Joined { received: total }))
+        Ok(Ok(Joined { received: total }))
     }
 }
