@@ -58,8 +58,8 @@ use crate::forces::direct::gpu::KernelRequest;
 use crate::forces::{Budget, check_softening};
 use crate::gpu::{FrameTimes, Gpu};
 use crate::sim::{
-    Choice, EngineKind, Settings, Simulation, VaryingStep, Work, check_advance, check_forwards,
-    host_engine,
+    Choice, Domains, EngineKind, Settings, Simulation, VaryingStep, Work, check_advance,
+    check_forwards, host_engine,
 };
 use cadence::{Cadence, Purpose};
 use command::{Change, Changed};
@@ -135,7 +135,9 @@ impl Live {
                 if !settings.steps_on_host()
                     && (!choice.others.is_empty() || settings.auto_dt.is_some()) =>
             {
-                let (choice, of_group) = (choice.clone(), settings.clone());
+                // A picture is drawn from the bodies of the first device.
+                let of_group = Settings { domains: Domains::Off, ..settings.clone() };
+                let choice = choice.clone();
                 let opening = Simulation::open_unchecked(choice, bodies.clone(), of_group, None);
                 let simulation = Box::new(opening.await?);
                 settings.frame = simulation.settings().frame;

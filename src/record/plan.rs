@@ -324,6 +324,7 @@ mod tests {
             Value::from("monopole"),
             Value::from("snap"),
             Value::from("2"),
+            Value::from("on"),
             Value::from("tidal:xx=0.5"),
         ];
         let with = |sample: Value| {

@@ -152,8 +152,8 @@ pub struct Observed {
 
 /// An entry of [`super::BACKENDS`].
 pub struct BackendEntry {
-    /// Whether it takes simulations with this choice and these settings.
-    pub suits: fn(&Choice, &Settings) -> bool,
+    /// Whether it takes simulations of this many bodies with this choice and these settings.
+    pub suits: fn(&Choice, &Settings, usize) -> bool,
     /// Takes the bodies and computes their first accelerations.
     pub open: OpenBackend,
 }
@@ -178,7 +178,8 @@ pub(super) async fn open(
     settings: &Settings,
     restart: Option<&Restart>,
 ) -> Result<Box<dyn Backend>> {
-    let suits = |entry: &&BackendEntry| (entry.suits)(choice, settings);
+    let n = bodies.len();
+    let suits = |entry: &&BackendEntry| (entry.suits)(choice, settings, n);
     let entry = BACKENDS.iter().find(suits).unwrap_or(&super::host::BACKEND);
     (entry.open)(choice, bodies, settings, restart).await
 }

@@ -93,7 +93,7 @@ impl Choice {
     }
 
     /// Checks that devices can each have a part of the bodies.
-    fn check_domains(&self, settings: &Settings) -> Result<()> {
+    pub(super) fn check_domains(&self, settings: &Settings) -> Result<()> {
         if self.method != Method::Tree {
             return Err(Error::value("the method", self.method.name(), "tree with --domains on"));
         }

@@ -22,7 +22,7 @@ mod evaluation;
 
 /// The host: for every simulation that suits no other backend.
 pub const BACKEND: BackendEntry = BackendEntry {
-    suits: |_, _| true,
+    suits: |_, _, _| true,
     open: |choice, bodies, settings, restart| {
         Box::pin(async move {
             if settings.integrator.has_block_steps() {

@@ -23,7 +23,7 @@ use gravitile::render::writing::Caption;
 use gravitile::render::{Film, FilmOptions};
 use gravitile::scene::{Moment, keyframes};
 use gravitile::settings::FilmRequest;
-use gravitile::sim::{LONGEST, Settings, Simulation, even_steps, run_steps};
+use gravitile::sim::{Domains, LONGEST, Settings, Simulation, even_steps, run_steps};
 use gravitile::snapshot::Snapshot;
 
 /// Simulate and render a film: film.webp, film.mp4, film.apng, picture.png or a folder of pictures
@@ -74,6 +74,10 @@ pub fn main(args: &Args) -> Result<Ended> {
     print::notes(&input.snapshot.notes);
     args.look.suit(&mut style, input.view.as_ref());
     let mut settings = args.steps.settings(&input, &args.engine)?;
+    if settings.domains == Domains::Auto {
+        // Pictures are drawn from the bodies of one device.
+        settings.domains = Domains::Off;
+    }
     let start = settings.start;
     let moment = args.moment.map(|number| marked(&input, number)).transpose()?;
     let wanted = args.until.or(moment.as_ref().map(|moment| moment.camera.time));

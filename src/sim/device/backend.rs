@@ -18,7 +18,7 @@ use crate::sim::{
 
 /// A device, if a GPU is chosen and all bodies share one step.
 pub const BACKEND: BackendEntry = BackendEntry {
-    suits: |choice, settings| {
+    suits: |choice, settings, _| {
         let is_open = choice.kind == EngineKind::Gpu && choice.gpu.is_some();
         is_open && !choice.is_mixed && !settings.steps_on_host()
     },

@@ -15,7 +15,7 @@ use crate::sim::{
 
 /// Several devices, if several are chosen and all bodies share one step.
 pub const BACKEND: BackendEntry = BackendEntry {
-    suits: |choice, settings| {
+    suits: |choice, settings, _| {
         let are_several = !choice.others.is_empty() || choice.is_shared();
         choice.gpu.is_some() && are_several && !choice.is_mixed && !settings.steps_on_host()
     },

@@ -111,6 +111,39 @@ pub(super) struct PartBuffers {
     pub cells: u32,
 }
 
+/// Room in a part for what belongs to other ranks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReceivedRoom {
+    /// Bodies that are received, outside the cube, or in common leaves.
+    pub bodies: u32,
+    /// Cells that are received, beyond the room that own ones leave.
+    pub cells: u32,
+    /// Entries of 16 bytes of all messages that are sent.
+    pub message: u32,
+}
+
+impl ReceivedRoom {
+    /// To begin with, for a part with room for `count` of `all` bodies, one of `parts`: of received
+    /// bodies and cells there are a few hundredths as many as own ones; of few, all.
+    pub fn first(count: u32, all: u32, parts: usize) -> Self {
+        let bodies = all.min(count / 16 + (1 << 16)) + (1 << 12);
+        let most = 5 * u64::from(TreeBuffers::reserve_for(count)) + u64::from(count);
+        let message = (parts as u64 - 1) * most.min(u64::from(count) / 16 + (1 << 18));
+        Self { bodies, cells: bodies.min(1 << 16), message: message as u32 + 64 }
+    }
+
+    /// Room for both, with a tenth to spare where there is more in the other.
+    #[must_use]
+    pub fn with(self, needed: Self) -> Self {
+        let more = |have: u32, needed: u32| if needed > have { needed + needed / 10 } else { have };
+        Self {
+            bodies: more(self.bodies, needed.bodies),
+            cells: more(self.cells, needed.cells),
+            message: more(self.message, needed.message),
+        }
+    }
+}
+
 /// Entries of the buffers.
 struct Room {
     bodies: u32,
@@ -173,13 +206,17 @@ impl TreeBuffers {
     ///
     /// # Errors
     /// Those of [`TreeBuffers::new`].
-    pub(super) fn of_part(gpu: &Gpu, count: u32, all: u32, shape: &TreeShape) -> Result<Self> {
+    pub(super) fn of_part(
+        gpu: &Gpu,
+        count: u32,
+        all: u32,
+        received: ReceivedRoom,
+        shape: &TreeShape,
+    ) -> Result<Self> {
         let reserve = Self::reserve_for(count);
         let keys = count + 2 * EDGE_KEYS;
-        // Of received bodies and cells there are a few hundredths as many as own ones; of few, all.
-        let more = all.min(count / 8 + (1 << 16)) + (1 << 12);
-        let sources = count + more;
-        let cells = TOP_CELLS + reserve + more.min(1 << 16);
+        let sources = count + received.bodies;
+        let cells = TOP_CELLS + reserve + received.cells;
         let room = Room { bodies: count, keys, sources, reserve, cells };
         let (of_part, of_all) = (Self::singles_of(count), Self::singles_of(all));
         let singles = of_part.0 + Cube::spare(all as usize) as u32;

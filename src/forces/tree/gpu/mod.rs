@@ -54,7 +54,7 @@ mod shape;
 mod shared;
 mod walk;
 
-pub use buffers::{BYTES_PER_BODY, Bound, REUSED_BYTES_PER_BODY, TreeBuffers};
+pub use buffers::{BYTES_PER_BODY, Bound, REUSED_BYTES_PER_BODY, ReceivedRoom, TreeBuffers};
 pub use build::{Build, Stage, Strengths};
 pub use engine::GpuTree;
 pub use far::FarForces;

@@ -93,8 +93,10 @@ fn mean_acceleration_does_not_overflow_32_bits() {
     gpu.queue.write_buffer(&accelerations, 0, bytemuck::cast_slice(&felt));
     let order: Vec<u32> = (0..N).collect();
     gpu.queue.write_buffer(&buffers.order, 0, bytemuck::cast_slice(&order));
-    let state = [N, REST];
-    gpu.queue.write_buffer(&buffers.state, 0, bytemuck::cast_slice(&state));
+    let counted = N + REST;
+    let state =
+        crate::gpu::layout::TreeState { inside: N, outside: REST, counted, ..Default::default() };
+    gpu.queue.write_buffer(&buffers.state, 0, bytemuck::bytes_of(&state));
     // The device's contribution to it carries into the upper word.
     let before = ((u64::from(REST) * PART) & !0xffff_ffff) + 0xffff_fff0;
     let words = [before as u32, (before >> 32) as u32];

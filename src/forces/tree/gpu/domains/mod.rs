@@ -43,7 +43,9 @@ use super::balance::Balance;
 use super::build::PARAMS_ROWS;
 use super::forces::MOST_PIECES;
 use super::walk::Output;
-use super::{Bound, Build, Field, Strengths, TreeBuffers, TreeShape, Walk, WalkVariant};
+use super::{
+    Bound, Build, Field, ReceivedRoom, Strengths, TreeBuffers, TreeShape, Walk, WalkVariant,
+};
 use crate::error::{Error, Result};
 use crate::exchange::{self, Exchange, Member};
 use crate::forces::tree::domains::cut::{Sample, cuts};
@@ -71,8 +73,9 @@ const GROUPS_AT_ONCE: u32 = 16_384;
 pub enum Outcome {
     /// The partial sums are complete.
     Complete,
-    /// A rank has no room. This one needs room for that many bodies; none if it is another.
-    NeedsRoom(Option<u32>),
+    /// A rank has no room. This one needs room for that many bodies, and that much for those of
+    /// others.
+    NeedsRoom(u32, ReceivedRoom),
 }
 
 /// A walk and the choice of cells for it.
@@ -105,6 +108,7 @@ struct Stages {
     io: Io,
     /// Number of bodies of all ranks.
     all: u32,
+    room: ReceivedRoom,
     buffers: Arc<TreeBuffers>,
     partial_sums: wgpu::Buffer,
     migration: Migration,
@@ -175,12 +179,13 @@ impl PartTree {
         shape: TreeShape,
         bodies: &PartBodies,
         (parts, all): (usize, u32),
+        room: ReceivedRoom,
         field: Field,
     ) -> Result<Self> {
         if parts > 32 {
             return Err(Error::value("the number of domains", parts, "at most 32"));
         }
-        let buffers = Arc::new(TreeBuffers::of_part(&gpu, bodies.capacity(), all, &shape)?);
+        let buffers = Arc::new(TreeBuffers::of_part(&gpu, bodies.capacity(), all, room, &shape)?);
         let partial_sums = storage(&gpu, "partial sums", bodies.capacity() as usize);
         let params = Params::new(&gpu, "tree params", PARAMS_ROWS + MOST_PIECES);
         let io = Io::new(gpu, params);
@@ -190,7 +195,7 @@ impl PartTree {
         let ordering = Ordering::new(&io, &shared, &migration.records).await?;
         let common = Common::new(&io, &shared).await?;
         let crowds = Crowds::new(&io, &shared).await?;
-        let sending = Sending::new(&io, &shared, &common, (parts, all)).await?;
+        let sending = Sending::new(&io, &shared, &common, (parts, all), room).await?;
         use crate::gpu::Binding::{Read, Write};
         let none = minijinja::context! {};
         let bound = [(Read, &partial_sums), (Read, &buffers.order), (Write, &buffers.tally)];
@@ -202,6 +207,7 @@ impl PartTree {
         let stages = Stages {
             io,
             all,
+            room,
             partial_sums,
             migration,
             ordering,
@@ -295,6 +301,11 @@ impl PartTree {
         self.stages.margins = margins;
     }
 
+    /// Room for what belongs to other ranks.
+    pub fn room(&self) -> ReceivedRoom {
+        self.stages.room
+    }
+
     /// What the last evaluation has come to.
     pub fn report(&self) -> Report {
         self.stages.report
@@ -367,10 +378,6 @@ impl Stages {
         let most = self.io.gpu.limits.workgroups;
         let Forces { build, rule, first, balance } = forces;
         // More room for bodies is more room for everything.
-        let room = |bodies: &PartBodies, lacks: bool| {
-            let more = bodies.capacity() + bodies.capacity() / 4;
-            Outcome::NeedsRoom(lacks.then_some(more))
-        };
 
         // The cube, and who has which bodies.
         build.set_sizes(bodies.places, 0);
@@ -411,7 +418,8 @@ impl Stages {
             .await?;
         if let Some(needed) = moved {
             let lacks = needed > bodies.capacity();
-            return Ok(Outcome::NeedsRoom(lacks.then_some(needed + needed / 16)));
+            let room = if lacks { needed + needed / 16 } else { bodies.capacity() };
+            return Ok(Outcome::NeedsRoom(room, ReceivedRoom::default()));
         }
 
         self.io.lap("migration");
@@ -497,7 +505,9 @@ impl Stages {
         }
         self.state.leaf = (LEAF as u32) << level;
         if !member.all_agree(cells <= buffers.reserve)? {
-            return Ok(room(bodies, cells > buffers.reserve));
+            // Room for cells follows that for bodies.
+            let more = if cells > buffers.reserve { bodies.capacity() / 4 } else { 0 };
+            return Ok(Outcome::NeedsRoom(bodies.capacity() + more, ReceivedRoom::default()));
         }
         self.state.cells = cells;
         self.write_logs(sums[1]);
@@ -546,8 +556,8 @@ impl Stages {
         self.io.lap("cells");
         if let Some(first) = first.as_ref().filter(|_| is_first) {
             let work = (&tops, own, everywhere, cells);
-            if let Some(lacks) = self.walk(member, build, first, Strengths::Unknown, work).await? {
-                return Ok(room(bodies, lacks));
+            if let Some(needed) = self.walk(member, build, first, Strengths::Unknown, work).await? {
+                return Ok(Outcome::NeedsRoom(bodies.capacity(), needed));
             }
             // The mean strength of what has just been found, of this rank's own sinks.
             self.write_sinks();
@@ -567,8 +577,8 @@ impl Stages {
         }
         let strengths = if is_first { Strengths::Walked } else { Strengths::Last };
         let work = (&tops, own, everywhere, cells);
-        if let Some(lacks) = self.walk(member, build, rule, strengths, work).await? {
-            return Ok(room(bodies, lacks));
+        if let Some(needed) = self.walk(member, build, rule, strengths, work).await? {
+            return Ok(Outcome::NeedsRoom(bodies.capacity(), needed));
         }
         if let Some(balance) = balance {
             self.balance(member, build, balance).await?;
@@ -638,7 +648,7 @@ impl Stages {
     }
 
     /// Groups, the cells that they need of others, and their walks. If a rank has no room, returns
-    /// whether it is this one.
+    /// how much this one needs.
     async fn walk(
         &mut self,
         member: &mut Member,
@@ -646,7 +656,7 @@ impl Stages {
         rule: &Rule,
         strengths: Strengths,
         (tops, own, everywhere, cells): (&top::Tops, bodies::Counts, bodies::Counts, u32),
-    ) -> Result<Option<bool>> {
+    ) -> Result<Option<ReceivedRoom>> {
         let most = self.io.gpu.limits.workgroups;
         let buffers = Arc::clone(&self.buffers);
         let tally = &buffers.tally;
@@ -745,7 +755,7 @@ impl Stages {
             self.io.lap("cells of others");
             let joined = match joined {
                 Ok(joined) => joined,
-                Err(lacks) => return Ok(Some(lacks)),
+                Err(needed) => return Ok(Some(needed)),
             };
             self.report.received = joined.received;
             self.state.outside = everywhere.outside;

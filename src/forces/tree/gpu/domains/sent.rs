@@ -9,7 +9,7 @@ use super::io::{Io, Shared, gather_in_place};
 use super::top::{Common, MOST_ROOTS, Tops};
 use crate::error::{Error, Result};
 use crate::exchange::{Exchange, Member};
-use crate::forces::tree::gpu::buffers::TOP_CELLS;
+use crate::forces::tree::gpu::buffers::{ReceivedRoom, TOP_CELLS};
 use crate::forces::tree::gpu::build::dispatch;
 use crate::forces::tree::gpu::walk::parameter;
 use crate::forces::tree::gpu::{Build, TreeBuffers};
@@ -84,6 +84,7 @@ impl Sending {
         shared: &Shared<'_>,
         common: &Common,
         (parts, all): (usize, u32),
+        room: ReceivedRoom,
     ) -> Result<Self> {
         let Shared { buffers, checks, .. } = *shared;
         let gpu = &io.gpu;
@@ -91,12 +92,7 @@ impl Sending {
         let opened = gpu.words("opened cells", u64::from(reserve));
         let boxes = storage(gpu, "boxes of sinks", 2 * (all as usize / GROUP + 4096));
         let entries = gpu.words("entries of roots", parts as u64 * u64::from(MOST_ROOTS));
-        // A twentieth of the cells and bodies to each; of few, all.
-        let cells_and_bodies = 5 * u64::from(reserve) + u64::from(buffers.count);
-        let room =
-            (parts as u64 - 1) * cells_and_bodies.min(cells_and_bodies / 10 + (1 << 18)) + 64;
-        let most = gpu.limits.storage_buffer / VEC4;
-        let room = room.min(most) as u32;
+        let room = room.message;
         let message = storage(gpu, "cells for other ranks", room as usize);
         let links = storage(gpu, "links of common cells", TOP_CELLS as usize);
         use Binding::{Read, Write};
@@ -204,7 +200,7 @@ impl Sending {
 
     /// Sends to each rank what the groups in its boxes open of this part's `cells` cells, and joins
     /// what the others send to these. If a rank has no room, the error says
-    /// whether it is this one.
+    /// how much this one needs.
     pub async fn exchange(
         &mut self,
         (io, build): (&mut Io, &mut Build),
@@ -213,7 +209,7 @@ impl Sending {
         (select, margin): (&Select, f32),
         cells: u32,
         (tops, counts): (&Tops, &Counts),
-    ) -> Result<std::result::Result<Joined, bool>> {
+    ) -> Result<std::result::Result<Joined, ReceivedRoom>> {
         let (rank, parts) = (member.member(), member.members());
         let most = io.gpu.limits.workgroups;
         // Of the other ranks, in order.
@@ -291,10 +287,15 @@ impl Sending {
         }
         let (absent_cell, absent_body) = (first_cell, first_body);
         let part = buffers.part.as_ref().expect("a part");
-        let fits = total <= u64::from(self.room);
-        let has_room = fits && absent_cell < part.cells && absent_body < part.sources;
+        let needed = ReceivedRoom {
+            bodies: (absent_body + 1).saturating_sub(buffers.count),
+            cells: (absent_cell + 1).saturating_sub(TOP_CELLS + buffers.reserve),
+            message: u32::try_from(total).unwrap_or(u32::MAX),
+        };
+        let has_room =
+            needed.message <= self.room && absent_cell < part.cells && absent_body < part.sources;
         if !member.all_agree(has_room)? {
-            return Ok(Err(!has_room));
+            return Ok(Err(needed));
         }
 
         let mut at = 0u32;
