@@ -643,35 +643,53 @@ mod tests {
     use crate::scene::{Spread, test_bodies};
     use crate::sim::EngineKind;
 
-    /// With a choice of cells that is too bold at first, walks miss some. That is noticed, and the
-    /// forces that are computed again have the same bits; if it were not, they would differ.
-    #[test]
-    fn walks_that_miss_cells_are_repeated_with_the_same_bits() {
+    fn adapter() -> Arc<Gpu> {
         let name = std::env::var("GRAVITILE_TEST_ADAPTER").unwrap_or_default();
         let request = match name.as_str() {
             "" => AdapterRequest::default(),
             name => AdapterRequest::named(name),
         };
-        let gpu = Gpu::open_blocking(&request).expect("the device tests need an adapter");
-        let bodies = test_bodies(3000, Spread::Even);
-        let settings = Settings {
+        Gpu::open_blocking(&request).expect("the device tests need an adapter")
+    }
+
+    fn settings() -> Settings {
+        Settings {
             softening: 0.05,
             dt: 0.01,
             engine: EngineKind::Gpu,
             method: Some(Method::Tree),
             domains: Domains::On,
             ..Settings::default()
-        };
+        }
+    }
+
+    /// The bodies after some steps in domains, of which `with` sees each, and what the first reports.
+    fn moved(parts: usize, steps: u64, with: impl Fn(&mut PartTree)) -> (String, u64) {
+        let (bodies, settings) = (test_bodies(3000, Spread::Even), settings());
+        let devices = vec![adapter(); parts];
+        let mut group = DomainGroup::open(&devices, None, &bodies, None, &settings).unwrap();
+        group.domains.iter_mut().for_each(|domain| with(&mut domain.tree));
+        let dt = settings.dt / group.frame.time;
+        group.advance_all((dt, steps), &mut |_| true).unwrap();
+        let mut read = bodies.clone();
+        let acceleration = pollster::block_on(group.read(&mut read, 0.02)).unwrap();
+        (format!("{read:?} {acceleration:?}"), group.domains[0].tree.report().repeats)
+    }
+
+    #[test]
+    fn cuts_at_each_step_change_no_bit() {
+        let (expected, _) = moved(2, 12, |_| ());
+        assert!(moved(2, 12, PartTree::cut_always).0 == expected);
+        assert!(moved(4, 12, PartTree::cut_always).0 == expected);
+        assert!(moved(4, 11, PartTree::cut_always).0 != expected, "a missing step is seen");
+    }
+
+    /// With a choice of cells that is too bold at first, walks miss some. That is noticed, and the
+    /// forces that are computed again have the same bits; if it were not, they would differ.
+    #[test]
+    fn walks_that_miss_cells_are_repeated_with_the_same_bits() {
         let run = |margins: Option<&'static [f32]>| {
-            let devices = vec![Arc::clone(&gpu); 3];
-            let mut group = DomainGroup::open(&devices, None, &bodies, None, &settings).unwrap();
-            if let Some(margins) = margins {
-                group.domains.iter_mut().for_each(|domain| domain.tree.choose_by(margins));
-            }
-            group.advance_all((settings.dt / group.frame.time, 2), &mut |_| true).unwrap();
-            let mut read = bodies.clone();
-            let acceleration = pollster::block_on(group.read(&mut read, 0.02)).unwrap();
-            (format!("{read:?} {acceleration:?}"), group.domains[0].tree.report().repeats)
+            moved(3, 2, |tree| margins.into_iter().for_each(|margins| tree.choose_by(margins)))
         };
         let (expected, none) = run(None);
         let (healed, some) = run(Some(&[20.0, 3.0, 1.0 - 1e-5]));

@@ -3,11 +3,11 @@
 use glam::DVec3;
 use gravitile::bodies::Bodies;
 use gravitile::forces::Method;
-use gravitile::sim::{Domains, Settings};
+use gravitile::sim::{Domains, Settings, Simulation};
 
-use super::{TreeConfig, fingerprint, open, plummer, settings};
+use super::{TreeConfig, chosen, fingerprint, open, plummer, settings};
 use gravitile::forces::direct::gpu::KernelRequest;
-use gravitile::forces::tree::Opening;
+use gravitile::forces::tree::{Opening, Rebuild};
 
 fn by_tree(domains: Domains) -> Settings {
     Settings { method: Some(Method::Tree), domains, ..settings(KernelRequest::NONE) }
@@ -88,4 +88,44 @@ fn domains_of_unusual_bodies_give_the_bits_of_one_device() {
 #[test]
 fn domains_give_the_bits_of_one_device() {
     compare(&plummer(3000), &by_tree(Domains::On), &[2, 3], 5);
+}
+
+#[test]
+fn run_resumed_on_another_number_of_domains_has_the_bits_of_an_unbroken_one() {
+    let (bodies, settings) = (plummer(2500), by_tree(Domains::On));
+    let mut whole = open(1, &bodies, &settings);
+    whole.step(5).unwrap();
+    let mut first = open(2, &bodies, &settings);
+    first.step(3).unwrap();
+    let state = first.state().unwrap();
+    let (frame, restart) = (first.settings().frame, first.restart());
+    let rest = Settings { frame, ..settings.going_on_from(&state) };
+    for count in [3, 1] {
+        let opening = Simulation::open_on(
+            chosen(count, &rest),
+            state.bodies.clone(),
+            rest.clone(),
+            Some(&restart),
+        );
+        let mut resumed = pollster::block_on(opening).unwrap();
+        resumed.step(2).unwrap();
+        assert_eq!(resumed.steps(), 5);
+        let (resumed, whole) = (resumed.state().unwrap(), whole.state().unwrap());
+        assert!(format!("{resumed:?}") == format!("{whole:?}"), "{count} devices");
+    }
+}
+
+#[test]
+fn what_domains_cannot_do_is_refused() {
+    let refused = |settings: &Settings, says: &str| {
+        let error = chosen(2, settings).check_devices(settings).unwrap_err().to_string();
+        assert!(error.contains(says), "{error}");
+    };
+    let on = by_tree(Domains::On);
+    refused(&Settings { method: Some(Method::Direct), ..on.clone() }, "tree with --domains on");
+    let octgrav = TreeConfig { opening: Opening::Octgrav { theta: 0.7 }, ..TreeConfig::default() };
+    refused(&Settings { tree: octgrav, ..on.clone() }, "acceleration, radius or bonsai");
+    let seldom = TreeConfig { rebuild: Rebuild::Every(4), ..TreeConfig::default() };
+    refused(&Settings { tree: seldom, ..on.clone() }, "1 with --domains on");
+    refused(&Settings { auto_dt: Some(0.02), ..on }, "--dt auto");
 }

@@ -58,8 +58,13 @@ use crate::gpu::{BoundKernel, Gpu, Params, storage};
 /// rounding; in turn if a walk has missed a cell. The last sends all cells.
 const MARGINS: &[f32] = &[1.0 - 1e-5, 0.8, 0.0];
 
-/// The curve is cut anew if a part costs more than this times the mean: each cut moves bodies.
-const UNEVEN: f32 = 1.03;
+/// The curve is cut anew if a part costs more than this times the mean: each cut moves bodies. Soon
+/// after the last cut, when costs are hardly known, it has to cost more.
+const UNEVEN: f32 = 1.05;
+const VERY_UNEVEN: f32 = 1.3;
+
+/// Evaluations after a cut for which the second limit holds.
+const AFTER_CUT: u32 = 8;
 
 /// The most that a body may cost in one part as a multiple of the mean, for the cuts: no part has
 /// more than this times the mean number of bodies.
@@ -129,6 +134,10 @@ struct Stages {
     counts_cost: bool,
     /// Half the edge of the cube in which the curve was cut.
     cut_in: f32,
+    /// Evaluations since then.
+    since_cut: u32,
+    /// Whether the curve is cut anew for all forces, for tests.
+    cuts_always: bool,
     /// [`MARGINS`], or others in tests.
     margins: &'static [f32],
     /// Where the curve is cut.
@@ -223,6 +232,8 @@ impl PartTree {
             has_cost: false,
             counts_cost: false,
             cut_in: 0.0,
+            since_cut: 0,
+            cuts_always: false,
             margins: MARGINS,
             cuts: Vec::new(),
             report: Report::default(),
@@ -293,6 +304,12 @@ impl PartTree {
         (self.stages.sampled, self.stages.cost, self.stages.has_cost) = (sampled, cost, has_cost);
         (self.stages.report, self.stages.cuts, self.stages.cut_in) = (report, cuts, cut_in);
         self.has_accelerations |= other.has_accelerations;
+    }
+
+    /// Cuts the curve anew for all forces.
+    #[cfg(test)]
+    pub(crate) fn cut_always(&mut self) {
+        self.stages.cuts_always = true;
     }
 
     /// Chooses the cells that are sent with other factors on squared distances.
@@ -602,10 +619,16 @@ impl Stages {
         let sum = |which: usize| costs.iter().map(|cost| cost[which]).sum::<f32>();
         let (mean, each) = (sum(0) / parts as f32, sum(0) / sum(1));
         let most = costs.iter().map(|cost| cost[0]).fold(0.0, f32::max);
-        if self.cut_in == cube.half && most <= UNEVEN * mean {
+        self.since_cut += 1;
+        let limit = match self.since_cut > AFTER_CUT {
+            _ if self.cuts_always => 0.0,
+            true => UNEVEN,
+            false => VERY_UNEVEN,
+        };
+        if self.cut_in == cube.half && most <= limit * mean {
             return Ok(());
         }
-        self.cut_in = cube.half;
+        (self.cut_in, self.since_cut) = (cube.half, 0);
         // Or one device that was held up would give nearly all of its bodies away.
         let cost = self.cost.clamp(each / MOST_UNEQUAL, each * MOST_UNEQUAL);
         let each = cost * bodies / self.sampled.len().max(1) as f32;
@@ -665,6 +688,7 @@ impl Stages {
         self.state.scattered = 0;
         self.state.outside = own.outside;
         self.write_sinks();
+        let grouped = own.inside.div_ceil(GROUP as u32) + own.outside;
         let crowds = &self.crowds;
         let expected = groups::EXPECTED.min(crowds.questions.size() / 32);
         let read = self
@@ -680,6 +704,7 @@ impl Stages {
                     (tally, groups::QUESTIONS..groups::QUESTIONS + 4),
                     (tally, tally::SCATTERED..tally::SCATTERED + 4),
                     (&crowds.questions, 0..32 * expected),
+                    (&buffers.groups, 0..32 * u64::from(grouped)),
                 ],
             )
             .await?;
@@ -705,31 +730,29 @@ impl Stages {
         self.io.lap("groups");
 
         // The boxes around all that walk here.
-        let whole = own.inside.div_ceil(GROUP as u32);
-        let grouped = whole + own.outside;
         let (singles, _) = buffers.singles;
         let single = singles..singles + scattered * GROUP as u32;
         let of =
             |begin: u32, end: u32| (&buffers.groups, 32 * u64::from(begin)..32 * u64::from(end));
         let walks = |record: &&[u32]| {
             let word = record[7];
-            word != NOBODY && (scattered == 0 || word & (IS_SCATTERED | IS_SINGLE) != IS_SCATTERED)
+            word != NOBODY && word & (IS_SCATTERED | IS_SINGLE) != IS_SCATTERED
         };
-        let taken = |records: &[&[u32]]| -> Vec<u8> {
-            match scattered {
-                0 => bytemuck::cast_slice(records[0]).to_vec(),
-                _ => {
+        let boxes: Vec<u8> = match scattered {
+            0 => bytemuck::cast_slice(&read[3]).to_vec(),
+            _ => {
+                let read = [of(0, grouped), of(single.start, single.end)];
+                let taken = |records: &[&[u32]]| {
                     let mut taken = Vec::with_capacity(4 * (records[0].len() + records[1].len()));
                     let all = records.iter().flat_map(|records| records.chunks_exact(8));
                     for record in all.filter(walks) {
                         taken.extend_from_slice(bytemuck::cast_slice(record));
                     }
                     taken
-                }
+                };
+                self.io.submit_as(build, |_, _, _| (), &[], &read, taken).await?
             }
         };
-        let read = [of(0, grouped), of(single.start, single.end)];
-        let boxes = self.io.submit_as(build, |_, _, _| (), &[], &read, taken).await?;
         self.sending.share(&self.io, member, boxes)?;
         self.io.lap("boxes");
         let sinks = own.inside + own.outside;
