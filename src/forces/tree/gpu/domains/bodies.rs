@@ -119,13 +119,19 @@ impl PartBodies {
     /// # Errors
     /// More than the adapter's buffers hold.
     pub fn with_room(&self, gpu: &Gpu, capacity: u32) -> Result<Self> {
-        let made = Self { places: self.places, ..Self::upload(gpu, &[], capacity)? };
+        let mut made = Self::upload(gpu, &[], capacity)?;
+        made.restore(gpu, self);
+        Ok(made)
+    }
+
+    /// Copies the bodies as another has them, if they fit.
+    pub fn restore(&mut self, gpu: &Gpu, other: &Self) {
         let mut encoder = gpu.device.create_command_encoder(&Default::default());
-        for (from, to) in self.all().into_iter().zip(made.all()) {
+        for (to, from) in self.all().into_iter().zip(other.all()) {
             encoder.copy_buffer_to_buffer(from, 0, to, 0, from.size().min(to.size()));
         }
         gpu.queue.submit([encoder.finish()]);
-        Ok(made)
+        self.places = other.places;
     }
 
     fn all(&self) -> [&wgpu::Buffer; 4] {

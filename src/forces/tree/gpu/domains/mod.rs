@@ -53,6 +53,7 @@ use crate::forces::tree::{Cube, GROUP, Key, LEAF, PointMass, key};
 use crate::forces::tree::{Opening, TreeConfig};
 use crate::gpu::layout::{TreeParams, TreeState};
 use crate::gpu::{BoundKernel, Gpu, Params, storage};
+use crate::stop;
 
 /// Factors on squared distances in the choice of cells that are sent: at first one that covers
 /// rounding; in turn if a walk has missed a cell. The last sends all cells.
@@ -69,6 +70,12 @@ const AFTER_CUT: u32 = 8;
 /// The most that a body may cost in one part as a multiple of the mean, for the cuts: no part has
 /// more than this times the mean number of bodies.
 const MOST_UNEQUAL: f32 = 1.2;
+
+/// Longer walks can be stopped: their groups are submitted so that each submission takes about
+/// `SUBMISSION_SECS`, the first few ones less.
+const LONG_WALK_SECS: f64 = 0.3;
+const SUBMISSION_SECS: f64 = 0.1;
+const FEW_GROUPS: u32 = 64;
 
 /// Groups that walk in one submission.
 const GROUPS_AT_ONCE: u32 = 16_384;
@@ -345,7 +352,8 @@ impl PartTree {
     /// places and their ranks.
     ///
     /// # Errors
-    /// The device failed; another member aborted; too many bodies in one place.
+    /// The device failed; another member aborted; too many bodies in one place; [`Error::Stopped`],
+    /// for all members alike.
     pub async fn evaluate(
         &mut self,
         member: &mut Member,
@@ -787,13 +795,17 @@ impl Stages {
             self.write_sinks();
             self.io.write(tally, tally::MISSING, &[0u32]);
             let begun = web_time::Instant::now();
-            let missing =
-                self.walk_groups(build, rule, &[0..grouped, single.clone()], sinks).await?;
+            let ranges = [0..grouped, single.clone()];
+            let missing = self.walk_groups(build, rule, &ranges, sinks, member).await?;
             let secs = begun.elapsed().as_secs_f64();
             self.io.lap("walk");
             (self.state.outside, self.state.cells) = (own.outside, cells);
-            let mut missing = [u64::from(missing)];
+            let stopped = u64::from(missing.is_none());
+            let mut missing = [u64::from(missing.unwrap_or(0)), stopped];
             exchange::sum_integers(member, &mut missing)?;
+            if missing[1] > 0 {
+                return Err(Error::Stopped);
+            }
             if missing[0] == 0 || attempt + 1 == margins.len() {
                 self.report.repeats += attempt as u64;
                 self.report.walk_secs = secs;
@@ -807,25 +819,43 @@ impl Stages {
     }
 
     /// Walks the groups and single sinks in these ranges; returns how many sinks have met a cell that
-    /// was not sent.
+    /// was not sent, or `None` if it was stopped.
     async fn walk_groups(
         &mut self,
         build: &mut Build,
         rule: &Rule,
         ranges: &[std::ops::Range<u32>],
         sinks: u32,
-    ) -> Result<u32> {
+        member: &mut Member,
+    ) -> Result<Option<u32>> {
         let tally = &self.buffers.tally;
+        // Walks that take long, or whose time is not known, can be stopped between submissions.
+        let is_long = self.report.walk_secs == 0.0 || self.report.walk_secs > LONG_WALK_SECS;
+        let mut each = if is_long { FEW_GROUPS } else { GROUPS_AT_ONCE };
         for range in ranges {
-            for begin in range.clone().step_by(GROUPS_AT_ONCE as usize) {
-                let end = range.end.min(begin + GROUPS_AT_ONCE);
+            let mut begin = range.start;
+            while begin < range.end {
+                let (first, end) = (begin, range.end.min(begin + each));
                 let record = |pass: &mut wgpu::ComputePass<'_>,
                               params: &mut Params<TreeParams>,
                               _: &mut Build| {
-                    rule.walk.record(pass, params, begin, end);
-                    rule.walk.record_far(pass, params, begin, end);
+                    rule.walk.record(pass, params, first, end);
+                    rule.walk.record_far(pass, params, first, end);
                 };
-                self.io.submit(build, record, &[], &[]).await?;
+                begin = end;
+                if !is_long {
+                    self.io.submit(build, record, &[], &[]).await?;
+                    continue;
+                }
+                member.poll_stop();
+                if stop::is_wanted() {
+                    return Ok(None);
+                }
+                let begun = web_time::Instant::now();
+                self.io.submit(build, record, &[], &[(tally, 0..4)]).await?;
+                let secs = begun.elapsed().as_secs_f64().max(1e-6);
+                let wanted = f64::from(each) * (SUBMISSION_SECS / secs).clamp(0.25, 4.0);
+                each = (wanted as u32).clamp(1, GROUPS_AT_ONCE);
             }
         }
         let (missing, most) = (&self.missing, self.io.gpu.limits.workgroups);
@@ -842,7 +872,7 @@ impl Stages {
                 &[(tally, tally::MISSING..tally::MISSING + 4)],
             )
             .await?;
-        Ok(read[0][0])
+        Ok(Some(read[0][0]))
     }
 
     /// Corrects the total force of all ranks.
