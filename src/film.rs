@@ -184,8 +184,9 @@ impl Cinema {
         Ok(image)
     }
 
-    /// Sets the captions of later pictures.
+    /// Sets the captions of later pictures. Lines of maps have round numbers in their units.
     pub fn set_captions(&mut self, captions: Caption) {
+        self.look.units = captions.units.clone();
         self.captions = captions;
     }
 
@@ -287,7 +288,7 @@ pub fn still(bodies: &Bodies, settings: &Settings, shot: &Shot, mut film: Film) 
     }
     let (mut painter, described) =
         painter(device.as_ref(), &settings.adapter, shot.size, shot.renderer)?;
-    let look = Look::new(&shot.style, &painted, None)?;
+    let look = Look::new(&shot.style, &painted, None)?.in_units(&shot.caption.units);
     painter.scale_by(frame.as_ref().filter(|_| device.is_some()).map(Scale::from));
     let mut image = painter.paint(&*painted, &camera, &look, 0.0)?;
     shot.caption.draw(&mut image, (&camera, &look, &painted.components), times.1);

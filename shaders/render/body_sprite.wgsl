@@ -39,6 +39,11 @@ const OLD = vec3f(1.18, 0.88, 0.54);
 const THIN_GAS = vec3f(0.30, 0.20, 0.18);
 const GLOWING_GAS = vec3f(10.0, 1.70, 3.60);
 const NEW_STARS = vec3f(6.00, 10.5, 21.0);
+// Colourings from this one on are maps; the last one is of velocities.
+const MAPS_FROM = 5u;
+const VELOCITY = 7u;
+// The range of values that a pixel's mean can have, in units of the palette's.
+const MEAN_SPAN: f32 = 4.0;
 // Relative absorption of red, green and blue by dust.
 const REDDENING = vec3f(0.72, 1.0, 1.36);
 
@@ -123,6 +128,14 @@ fn sprite_within(body: u32, margin_px: f32) -> BodySprite {
     let coverage = true_radius_px / radius_px;
     let towards_near = min((depth - view.near) / (3.0 * view.near), 1.0);
     let fade = towards_near * towards_near * (3.0 - 2.0 * towards_near);
+    if look.colour_by >= MAPS_FROM {
+        // Light is mass; its mean quantity is the ratio of red to green.
+        let weight = component.white_peak * coverage * coverage * max(point.w * component.inverse_mean_mass, 0.0);
+        let part = (dot(vectors[body].xyz, view.forward_in_world) - look.scale_from) * look.scale_factor;
+        let own = clamp((part - 0.5) * (1.0 / MEAN_SPAN) + 0.5, 0.0, 1.0);
+        let mean = select(0.5, own, look.colour_by == VELOCITY);
+        return BodySprite(centre_px, radius_px, 1.5 * weight * vec3f(mean, 1.0 - mean, 1.0), weight);
+    }
     let heaviness = sqrt(clamp(point.w * component.inverse_mean_mass, 0.09, 9.0));
     let chance = f32((tag >> 8u) & 0xffu) * (1.0 / 255.0);
     let tint = (f32(tag >> 16u) * (2.0 / 255.0) - 1.0) * look.variety;

@@ -3,6 +3,19 @@
 
 //% include "render/smoothing.wgsl"
 
+// The host's MapUniform.
+struct MapUniform {
+    // 0: none, 1: of intensities, 2: of means.
+    kind: u32,
+    light_from: f32,
+    light_factor: f32,
+    line_from: f32,
+    line_factor: f32,
+    pad_0: u32,
+    pad_1: u32,
+    pad_2: u32,
+}
+
 struct ToneUniform {
     background: vec3f,
     vignette: f32,
@@ -22,6 +35,9 @@ struct ToneUniform {
     pad_1: u32,
     pad_2: u32,
     smoothing: Smoothing,
+    map: MapUniform,
+    // The palette of maps, linear RGB.
+    scale: array<vec4f, 32>,
 }
 
 struct ExposureState {

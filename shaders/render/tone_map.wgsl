@@ -8,6 +8,13 @@ override HAS_GLOW: bool = true;
 // Whether its pixels are so large in the picture that linear interpolation between them would show as squares.
 override IS_LARGE: bool = false;
 
+// Whether a map is drawn for a target that holds encoded values.
+override ENCODES: bool = false;
+
+const SCALE_STEPS = 32u;
+const MEAN_SPAN: f32 = 4.0;
+// How much darker lines are than the map.
+const LINE_SHADE: f32 = 0.65;
 // Half floats end at 65504.
 const LARGEST: f32 = 60000.0;
 const BLEACH: f32 = 0.3;
@@ -28,6 +35,9 @@ const TILE = 8u;
 // Whether a tile is too dark to be distinguished from the empty sky: less than a quarter of an 8-bit step.
 fn is_dark(tile: u32) -> bool {
     // asinh(x) <= x, and one channel has at most three times the mean. NaN is not dark.
+    if tone.map.kind != 0u {
+        return tiles[tile] < exp2(tone.map.light_from);
+    }
     let shown = state.slope * tiles[tile] * state.scale;
     return 3.0 * shown * shown < 0.25 / (255.0 * 12.92);
 }
@@ -72,11 +82,10 @@ fn glow_at(position: vec2f, size_px: vec2f) -> vec4f {
     return sum;
 }
 
-// The finished pixel, linear.
-fn develop(position: vec2f) -> vec3f {
+// The pixel's light, mixed with the smooth picture.
+fn mixed(position: vec2f, size_px: vec2f) -> vec4f {
     // Alpha is the light as single stars.
     var pixel = min(textureLoad(hdr, vec2u(position), 0), vec4f(LARGEST));
-    let size_px = vec2f(textureDimensions(hdr));
     if HAS_GLOW {
         let glowing = glow_at(position, size_px);
         let smooth_part = bloom_weight(glowing, tone.smoothing);
@@ -85,7 +94,13 @@ fn develop(position: vec2f) -> vec3f {
         let of_sharp = ((1.0 - smooth_part) * (1.0 - stars) + stars * brightness) * glowing.a;
         pixel = pixel * of_sharp + glowing * (smooth_part * (1.0 - stars) * glowing.a);
     }
-    let rgb = min(pixel.rgb, vec3f(LARGEST));
+    return pixel;
+}
+
+// The finished pixel, linear.
+fn develop(position: vec2f) -> vec3f {
+    let size_px = vec2f(textureDimensions(hdr));
+    let rgb = min(mixed(position, size_px).rgb, vec3f(LARGEST));
     let light = (rgb.r + rgb.g + rgb.b) * (1.0 / 3.0);
     let x = state.slope * light;
     let shown = min(log(x + sqrt(x * x + 1.0)) * state.scale, 2.0);
@@ -135,6 +150,38 @@ fn fs_linear_dithered(@builtin(position) position: vec4f) -> @location(0) vec4f 
 fn fs_encoded(@builtin(position) position: vec4f) -> @location(0) vec4f {
     let noise = select(0.0, pattern(position.xy) / 255.0, tone.dither != 0u);
     return vec4f(srgb_encode(develop(position.xy)) + noise, 1.0);
+}
+
+// Of a map: log2 of the pixel's intensity, and where its mean is along the palette.
+fn map_values(position: vec2f, size_px: vec2f) -> vec2f {
+    let pixel = mixed(min(position, size_px - 0.5), size_px);
+    let part = pixel.r / max(pixel.r + pixel.g, 1e-30);
+    return vec2f(log2(max(intensity(pixel), 1e-30)), MEAN_SPAN * (part - 0.5) + 0.5);
+}
+
+fn map_line(values: vec2f) -> f32 {
+    return tone.map.line_from + tone.map.line_factor * select(values.x, values.y, tone.map.kind == 2u);
+}
+
+// A map, with lines of equal value. The CPU twin is src/render/map.rs.
+@fragment
+fn fs_map(@builtin(position) position: vec4f) -> @location(0) vec4f {
+    let size_px = vec2f(textureDimensions(hdr));
+    let here = map_values(position.xy, size_px);
+    let brightness = (here.x - tone.map.light_from) * tone.map.light_factor;
+    let part = clamp(select(brightness, here.y, tone.map.kind == 2u), 0.0, 1.0);
+    let along = part * f32(SCALE_STEPS - 1u);
+    let first = min(u32(along), SCALE_STEPS - 2u);
+    let own = mix(tone.scale[first].rgb, tone.scale[first + 1u].rgb, along - f32(first));
+    let line = map_line(here);
+    let change = abs(map_line(map_values(position.xy + vec2f(1.0, 0.0), size_px)) - line)
+        + abs(map_line(map_values(position.xy + vec2f(0.0, 1.0), size_px)) - line);
+    let apart = abs(line - floor(line + 0.5));
+    // A pixel and a half wide; left out where noise would cover everything with lines.
+    let drawn = clamp(1.5 - apart / max(change, 1e-6), 0.0, 1.0);
+    let shade = 1.0 - LINE_SHADE * drawn * clamp(2.0 - 4.0 * change, 0.0, 1.0);
+    let linear = mix(tone.background, own * shade, clamp(16.0 * brightness, 0.0, 1.0));
+    return vec4f(select(linear, srgb_encode(linear), ENCODES), 1.0);
 }
 
 // A finished picture that was drawn with larger pixels.

@@ -16,6 +16,7 @@ use super::image::PictureSize;
 use super::look_uniform::LookUniform;
 use super::palette::NEW_STARS;
 use super::splat::{LUCK, RadiusLimits};
+use super::style::ColourBy;
 use crate::error::{Error, Result};
 
 /// How the light of bodies is accumulated.
@@ -129,6 +130,7 @@ pub fn light_unit(view: &View, look: &LookUniform, limits: RadiusLimits) -> f32 
     let [least, most_px] = limits.map(f64::from);
     let most = |values: &[f32]| values.iter().fold(0.0, |most, &v| f64::max(most, f64::from(v)));
     let scale = look.scale.iter().map(|colour| most(&colour[..3])).fold(0.0, f64::max);
+    let is_map = look.colour_by >= ColourBy::SurfaceDensity as u32;
     let distance = f64::from(view.near) / Camera::NEAR_PART;
     let brightest = look
         .components
@@ -140,6 +142,7 @@ pub fn light_unit(view: &View, look: &LookUniform, limits: RadiusLimits) -> f32 
             let peak = match look.colour_by {
                 0 if component.is_gas > 0.0 => f64::from(component.white_peak) * most(&NEW_STARS),
                 0 => most(&component.peak).max(1.3 * f64::from(component.white_peak)) * tint,
+                _ if is_map => 1.5 * f64::from(component.white_peak),
                 _ => f64::from(component.white_peak) * scale,
             };
             peak * coverage * coverage * 4f64.powf(f64::from(look.depth_cue))

@@ -118,8 +118,10 @@ impl CpuCanvas {
         let elapsed = time_secs - self.last_secs.replace(time_secs).unwrap_or(time_secs);
         let levels = self.meter.expose(style.exposure, &counts, elapsed);
         let curve = ToneCurve::new(levels, style.stops as f32);
-        let mut image = Image::new(self.size);
-        self.developer.develop(&self.hdr, glow, &curve, style, &mut image);
+        let mut image = match style.colour_by.is_map() {
+            true => self.developer.map(&self.hdr, glow, look),
+            false => self.developer.develop(&self.hdr, glow, &curve, style),
+        };
         if style.sky > 0.0 {
             sky::paint(&mut image, &self.sky.sprites(&view, style.sky as f32));
         }

@@ -7,6 +7,7 @@ use super::image::PictureSize;
 use super::light::{HDR_FORMAT, shader};
 use super::scale::Scale;
 use super::sprites::DevicePoints;
+use super::targets::encodes;
 use crate::error::Result;
 use crate::gpu::{
     Binding, DrawPipeline, Handles, begin_drawing, bind, group_layout, new_buffer, uniform_buffer,
@@ -90,13 +91,13 @@ struct Shown {
 }
 
 impl DiagramPass {
-    /// Builds the pipelines for targets of `format`, 8 bits a channel.
+    /// Builds the pipelines for targets of `format`.
     pub fn new(gpu: Handles, format: wgpu::TextureFormat) -> Result<Self> {
         use Binding::{Read, Uniform};
         let bindings = [Uniform, Read, Read, Read];
         let layout = group_layout(gpu.device, "diagram", wgpu::ShaderStages::VERTEX, &bindings);
         let module = shader(gpu.device, "diagram", HDR_FORMAT)?;
-        let constants = [("LINEAR", f64::from(u8::from(format.is_srgb())))];
+        let constants = [("LINEAR", f64::from(u8::from(!encodes(format))))];
         let pipelines = ["vs_box", "vs_mark"].map(|vertex| {
             // Colours are premultiplied by alpha.
             let over = wgpu::BlendComponent::OVER;

@@ -5,6 +5,8 @@ use super::exposure::{self, BINS};
 use super::glow::Smoothing;
 use super::light::{HDR_FORMAT, shader};
 use super::look::Look;
+use super::map::MapUniform;
+use super::palette::SCALE_STEPS;
 use super::style::Exposure;
 use super::targets::Targets;
 use crate::error::Result;
@@ -43,6 +45,10 @@ pub struct ToneUniform {
     pub pad: [u32; 3],
     /// How the smooth picture is mixed in.
     pub smoothing: Smoothing,
+    /// The map, if the picture is one.
+    pub map: MapUniform,
+    /// Its palette, linear RGB.
+    pub scale: [[f32; 4]; SCALE_STEPS],
 }
 
 /// Exposure state that persists on the device between pictures; the same layout in two shaders.
@@ -94,6 +100,8 @@ impl ToneUniform {
             tile_rows: targets.tiles[1],
             pad: [0; 3],
             smoothing,
+            map: MapUniform::new(look),
+            scale: look.uniform.scale,
         }
     }
 }

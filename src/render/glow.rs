@@ -56,6 +56,9 @@ const ENOUGH_SHARP: f64 = 40.0;
 const STARS: f64 = 0.05;
 /// The same with streaks, which are to be followed by eye.
 const STREAKS: f64 = 0.1;
+/// How many bodies count in maps relative to pictures of light, for the levels and for the sharp
+/// picture.
+const MAPS_SHOW: [f64; 2] = [0.25, 0.1];
 /// The area of a kernel of the sharp picture, in pixels of the shrunk one: that of the least
 /// sprite.
 const SHARP_AREA: f64 = 0.3;
@@ -135,15 +138,22 @@ impl Smoothing {
         let world_per_px = camera.world_per_px(picture) * f64::from(pyramid.factor);
         let radius_px = look.median_radius / world_per_px;
         let stars = (look.light / (std::f64::consts::PI * radius_px * radius_px)).min(1e12);
+        // Maps show no single bodies, and their lines need less noise.
+        let is_map = style.colour_by.is_map();
+        let [shown, shown_sharp] = if is_map { MAPS_SHOW } else { [1.0; 2] };
         // A few bodies are each visible on their own, with wings around them.
         let few = (500.0 / look.drawn.max(1) as f64).min(1.0);
         let cell = f64::from(pyramid.neighbourhood);
         Self {
-            crowding: (stars / ENOUGH) as f32,
-            sharp_crowding: (stars * SHARP_AREA / ENOUGH_SHARP) as f32,
-            stars: (if style.streak_time > 0.0 { STREAKS } else { STARS } * (1.0 - few)) as f32,
-            least_sharp: (0.5 * few * few).max(0.016) as f32,
-            least_part: (0.3 * few).max(0.05) as f32,
+            crowding: (shown * stars / ENOUGH) as f32,
+            sharp_crowding: (shown_sharp * stars * SHARP_AREA / ENOUGH_SHARP) as f32,
+            stars: (match (is_map, style.streak_time > 0.0) {
+                (true, _) => 0.0,
+                (false, true) => STREAKS,
+                (false, false) => STARS,
+            } * (1.0 - few)) as f32,
+            least_sharp: (0.5 * few * few).max(if is_map { 0.0 } else { 0.016 }) as f32,
+            least_part: (0.3 * few).max(if is_map { 0.0 } else { 0.05 }) as f32,
             bloom: style.bloom as f32,
             evenness: (0.5 * style.local_exposure * (1.0 - few * few)) as f32,
             // Less than a star in the whole neighbourhood counts as sky.

@@ -119,6 +119,14 @@ impl GpuCanvas {
         })
     }
 
+    /// A canvas like this one, without its exposure, for pictures in another format.
+    pub(super) fn in_format(&self, gpu: Handles, format: wgpu::TextureFormat) -> Result<Self> {
+        let mut canvas = Self::new(gpu, self.size, format)?;
+        (canvas.requested, canvas.diagram) = (self.requested, self.diagram.clone());
+        (canvas.pixel_side, canvas.covered_px) = (self.pixel_side, self.covered_px);
+        Ok(canvas)
+    }
+
     /// The picture's size.
     pub fn size(&self) -> PictureSize {
         self.size

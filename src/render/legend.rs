@@ -1,12 +1,14 @@
 //! The legend: a colour scale's numbers with their units, and the names of components.
 
 use super::look::Look;
-use super::overlay::number_of;
+use super::measures::magnitude;
+pub use super::measures::{colour_unit, speed_unit};
+use super::overlay::{number_of, round_below};
 use super::palette::{GLOWING_GAS, NEW_STARS, THIN_GAS, component_colour};
 use super::style::ColourBy;
 use super::tone::srgb_encode;
 use crate::bodies::{Component, Role};
-use crate::units::{Measure, Quantity, Units};
+use crate::units::{Measure, Units};
 
 /// Components beyond this number are left out of the legend.
 const MOST_NAMES: usize = 8;
@@ -22,20 +24,60 @@ pub fn colour_bar(look: &Look, units: &Units) -> Option<(String, [String; 2])> {
         ColourBy::Speed => "speed",
         ColourBy::Acceleration => "acceleration",
         ColourBy::Density => "density",
+        ColourBy::SurfaceDensity => "surface density",
+        ColourBy::SurfaceBrightness => {
+            let ends = [look.least_value, look.most_value].map(|end| brightness(end, units));
+            return Some((
+                "mag/arcsec\u{b2} (V, M/L = 1)".to_owned(),
+                ends.map(|end| format!("{end:.1}")),
+            ));
+        }
+        ColourBy::Velocity => "velocity away",
     };
     let Measure { factor, name } = colour_unit(look.style.colour_by, units);
     let name = if name.is_empty() { what.to_owned() } else { format!("{what} in {name}") };
     Some((name, [look.least_value, look.most_value].map(|end| short(end * factor))))
 }
 
+/// The surface brightness of a surface density in the bodies' units.
+fn brightness(surface_density: f64, units: &Units) -> f64 {
+    magnitude(surface_density * colour_unit(ColourBy::SurfaceBrightness, units).factor)
+}
+
+/// Round numbers within a colour scale whose values are proportional to the place along it.
+fn even_marks([from, to]: [f64; 2]) -> Vec<(f64, String)> {
+    let (digit, power) = round_below(0.5 * (to - from).abs());
+    let step = f64::from(digit) * libm::pow(10.0, f64::from(power));
+    let [first, last] = [from.min(to), from.max(to)].map(|end| libm::ceil(end / step) as i64);
+    let mark = |nth: i64| {
+        let part = (nth as f64 * step - from) / (to - from);
+        let label = number_of(digit, power);
+        let label = match nth {
+            0 => "0".to_owned(),
+            1 => label,
+            -1 => format!("-{label}"),
+            _ => format!("{}", nth as f64 * step),
+        };
+        (1e-9..1.0 - 1e-9).contains(&part).then_some((part, label))
+    };
+    let mut marks: Vec<_> = (first..=last).take(99).filter_map(mark).collect();
+    marks.sort_by(|a, b| a.0.total_cmp(&b.0));
+    marks
+}
+
 /// Round numbers within the colour scale: how far along it each is, 0 to 1, and its label. Powers of
-/// ten, at most eight of them; within less than two decades also 2 and 5 times these.
+/// ten, at most eight of them; within less than two decades also 2 and 5 times these. Of magnitudes
+/// and velocities, multiples of a round number.
 pub fn marks(look: &Look, units: &Units) -> Vec<(f64, String)> {
     let by = look.style.colour_by;
-    if matches!(by, ColourBy::Component | ColourBy::Age) {
-        return Vec::new();
-    }
+    let ends = [look.least_value, look.most_value];
     let unit = colour_unit(by, units).factor;
+    match by {
+        ColourBy::Component | ColourBy::Age => return Vec::new(),
+        ColourBy::SurfaceBrightness => return even_marks(ends.map(|end| brightness(end, units))),
+        ColourBy::Velocity => return even_marks(ends.map(|end| end * unit)),
+        _ => {}
+    }
     let [low, high] = [look.least_value, look.most_value].map(|end| libm::log10(end * unit));
     let decades = high - low;
     if !(decades.is_finite() && decades > 0.0) {
@@ -52,39 +94,6 @@ pub fn marks(look: &Look, units: &Units) -> Vec<(f64, String)> {
     all.filter_map(place).collect()
 }
 
-/// The unit of the quantity that colours show; without a name if it has none or it is unknown.
-pub fn colour_unit(by: ColourBy, units: &Units) -> Measure {
-    let (length, time) = (Measure::of(&units.length), Measure::of(&units.time));
-    match by {
-        ColourBy::Component | ColourBy::Age => Measure::default(),
-        ColourBy::Speed => speed_unit(units),
-        ColourBy::Acceleration => Measure {
-            factor: length.factor / (time.factor * time.factor),
-            name: per([&length, &time], "\u{b2}"),
-        },
-        ColourBy::Density => {
-            let mass = Measure::of(&units.mass);
-            let factor = mass.factor / (length.factor * length.factor * length.factor);
-            Measure { factor, name: per([&mass, &length], "\u{b3}") }
-        }
-    }
-}
-
-/// The name of a unit per power of another; empty if either is unknown.
-fn per([unit, of]: [&Measure; 2], power: &str) -> String {
-    let named = !unit.name.is_empty() && !of.name.is_empty();
-    if named { format!("{}/{}{power}", unit.name, of.name) } else { String::new() }
-}
-
-/// The unit of speed: km/s if the units are known, else length per time.
-pub fn speed_unit(units: &Units) -> Measure {
-    let (length, time) = (Measure::of(&units.length), Measure::of(&units.time));
-    if let (Some(metres), Some(secs)) = (length.si(Quantity::Length), time.si(Quantity::Time)) {
-        return Measure { factor: 1e-3 * metres / secs, name: "km/s".to_owned() };
-    }
-    Measure { factor: length.factor / time.factor, name: per([&length, &time], "") }
-}
-
 /// The number with two significant digits.
 fn short(value: f64) -> String {
     let power = libm::floor(libm::log10(value.abs().max(1e-300)));
@@ -94,6 +103,15 @@ fn short(value: f64) -> String {
     let digits = (1.0 - power).max(0.0) as usize;
     let unit = libm::pow(10.0, power - 1.0);
     format!("{:.digits$}", (value / unit).round() * unit)
+}
+
+/// The colour at `part` of the palette, as the screen shows it in a picture with that look.
+pub fn bar_colour(look: &Look, part: f32) -> [u8; 3] {
+    let colour = look.style.palette.at(part);
+    match look.style.colour_by.is_map() {
+        true => colour.map(|channel| (255.0 * srgb_encode(channel.min(1.0)) + 0.5) as u8),
+        false => shown(colour),
+    }
 }
 
 /// A colour in linear light as the screen shows it at its brightest.
@@ -180,6 +198,46 @@ mod tests {
         assert_eq!((found.len(), found[0].1.as_str(), found[1].1.as_str()), (2, "200", "500"));
         let part = libm::log2(200.0 / 131.1) / 2.0;
         assert!((found[0].0 - part).abs() < 0.01, "{found:?}");
+    }
+
+    #[test]
+    fn maps_have_scales_in_astronomers_units() {
+        let of = |colour_by, range: [f64; 2]| {
+            let units = Units {
+                length: "2 kpc".into(),
+                mass: "1e10 Msun".into(),
+                time: "10 Myr".into(),
+                ..Units::default()
+            };
+            let style = Style { colour_by, value_range: Some(range), ..Style::default() };
+            let look = Look::new(&style, &galaxy(0), None).unwrap().in_units(&units);
+            (colour_bar(&look, &units).unwrap(), marks(&look, &units))
+        };
+        // 1e10 Msun on (2000 pc)^2 are 2500 Msun/pc^2.
+        let ((name, ends), found) = of(ColourBy::SurfaceDensity, [2e-4, 0.2]);
+        assert_eq!(
+            (name.as_str(), ends),
+            ("surface density in Msun/pc\u{b2}", ["0.50".into(), "500".into()])
+        );
+        let labels = |found: &[(f64, String)]| -> Vec<String> {
+            found.iter().map(|(_, label)| label.clone()).collect()
+        };
+        assert_eq!(labels(&found), ["1", "10", "100"]);
+        // 26.38 mag/arcsec^2 are 1 solar luminosity per square parsec.
+        let ((name, ends), found) = of(ColourBy::SurfaceBrightness, [2e-4, 0.2]);
+        assert_eq!(
+            (name.as_str(), ends),
+            ("mag/arcsec\u{b2} (V, M/L = 1)", ["27.1".into(), "19.6".into()])
+        );
+        assert_eq!(
+            labels(&found),
+            ["20", "22", "24", "26"].map(String::from).into_iter().rev().collect::<Vec<_>>()
+        );
+        // 2 kpc in 10 Myr are 195.6 km/s.
+        let ((name, ends), found) = of(ColourBy::Velocity, [-1.0, 1.0]);
+        assert_eq!((name.as_str(), ends), ("velocity away in km/s", ["-200".into(), "200".into()]));
+        assert_eq!(labels(&found), ["-100", "0", "100"]);
+        assert!((found[1].0 - 0.5).abs() < 1e-9 && found[2].0 > 0.7, "{found:?}");
     }
 
     #[test]

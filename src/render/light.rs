@@ -6,6 +6,10 @@ use crate::gpu::{DrawPipeline, Handles, template};
 /// The format of smoothed pictures in linear light: blendable and filterable on every device.
 pub const HDR_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba16Float;
 
+/// Format of the target for 16 bits a channel: linear half floats, whose 11 bits of mantissa are 12
+/// bits of sRGB in the bright half of its range and more below.
+pub const DEEP_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba16Float;
+
 /// Number of bodies from which a software adapter accumulates light in 32-bit floats.
 const MANY: u32 = 20_000;
 

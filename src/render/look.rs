@@ -8,6 +8,8 @@
 //! all visible bodies share a total that is the same for every n, so that 100 bodies and a million
 //! expose alike. Roles differ only by their weight.
 
+use std::f64::consts::PI;
+
 use glam::DVec3;
 
 use super::ages::{Ages, ages};
@@ -22,23 +24,31 @@ use super::scale::Scale;
 use super::streaks::STREAK_PART;
 use super::streaks::share::own_length;
 use super::style::{ColourBy, Style};
-use super::survey::{Survey, median_radius, percentiles};
+use super::survey::{Part, Survey, median_radius, percentiles};
 use crate::bodies::{Bodies, Role};
 use crate::error::Result;
 use crate::frame::power_below;
+use crate::units::Units;
 
 /// With fewer bodies in a disk, colours do not show where they were born.
 const LEAST_DISK: usize = 200;
 
 /// Quantiles of the gas by its density relative to its surroundings, at which it begins to glow and
 /// at which it glows most.
-const GAS_SHINES: [f64; 2] = [0.5, 0.985];
+const GAS_SHINES: [f64; 2] = [0.8, 0.99];
+
+/// The ends of a scale of surface densities, relative to the least and the largest mean within a
+/// component's median radius.
+const DIMMEST: f64 = 3e-3;
+const DENSEST: f64 = 10.0;
 
 /// A [`Style`] resolved for one set of bodies.
 #[derive(Clone, Debug)]
 pub struct Look {
-    /// The style it was made from.
+    /// The style it was made from, as far as it is drawn.
     pub style: Style,
+    /// The style it was made from.
+    pub requested: Style,
     /// What the sprite passes read.
     pub uniform: Box<LookUniform>,
     /// Number of bodies drawn.
@@ -56,6 +66,12 @@ pub struct Look {
     /// Sprite radius and mean mass of each component in f64; `uniform` holds them in the units of a
     /// scale.
     pub sizes: Vec<[f64; 2]>,
+    /// Mass per area of intensity 1 in a map: all drawn mass within a disk of the median radius.
+    pub surface: f64,
+    /// The range of surface densities that suits the bodies.
+    pub surface_range: [f64; 2],
+    /// The units in which lines of maps have round numbers.
+    pub units: Units,
     /// Lower end of the colour scale.
     pub least_value: f64,
     /// Upper end of the colour scale.
@@ -75,6 +91,20 @@ fn light_and_size(role: Role) -> (f64, f64) {
         Role::Gas => (0.5, 1.8),
         Role::Halo => (0.35, 3.5),
     }
+}
+
+/// The ends of a scale of surface densities, from that of each component within its median radius:
+/// disks and their tails are fainter than that, nuclei denser.
+fn surface_range<'a>(parts: impl Iterator<Item = &'a Part>, scene_radius: f64) -> [f64; 2] {
+    let inner = |part: &Part| {
+        let radius = if part.radius > 0.0 { part.radius } else { scene_radius };
+        0.5 * part.count as f64 * part.mean_mass / (PI * radius * radius)
+    };
+    let (mut least, mut most) = (f64::INFINITY, 0f64);
+    for density in parts.map(inner).filter(|density| *density > 0.0 && density.is_finite()) {
+        (least, most) = (least.min(density), most.max(density));
+    }
+    if most > 0.0 { [DIMMEST * least, DENSEST * most] } else { [1e-3, 1e3] }
 }
 
 impl Look {
@@ -99,10 +129,25 @@ impl Look {
         survey: &Survey,
     ) -> Result<Self> {
         style.validate()?;
+        let requested = style.clone();
+        let style = &requested.effective();
         let parts = &survey.parts;
         let parts_drawn = || parts.iter().filter(|p| style.draws(p.role));
         let count: usize = parts_drawn().map(|p| p.count).sum();
-        let light: f64 = parts_drawn().map(|p| p.count as f64 * light_and_size(p.role).0).sum();
+        let mass: f64 = parts_drawn().map(|p| p.count as f64 * p.mean_mass).sum();
+        // The mean weighted by light: in a map, of masses.
+        let mean_light = match mass > 0.0 {
+            true => {
+                parts_drawn().map(|p| p.count as f64 * p.mean_mass * p.mean_mass).sum::<f64>()
+                    / mass
+            }
+            false => 1.0,
+        };
+        let weight_of = |part: &Part| match style.colour_by.is_map() {
+            true => part.mean_mass / mean_light,
+            false => light_and_size(part.role).0,
+        };
+        let light: f64 = parts_drawn().map(|p| p.count as f64 * weight_of(p)).sum();
         let points: Vec<DVec3> = parts_drawn().flat_map(|p| p.points.iter().copied()).collect();
         let scene_radius = median_radius(&points);
         // The rest of a body's light goes to its streak.
@@ -125,13 +170,13 @@ impl Look {
             // A component may be several clumps far apart: then neighbour spacing sets the size,
             // not the extent.
             let apart = if part.spacing > 0.0 { 0.4 * part.spacing } else { f64::INFINITY };
-            let (weight, size) = light_and_size(part.role);
+            let (weight, (_, size)) = (weight_of(part), light_and_size(part.role));
             let radius = (own * closeness).min(apart) * size * style.sprite_size;
             let ratio = scene_radius / radius;
             // The profile (1 - u^2)^4 holds a fifth of an even disk's light.
             let white_peak = match style.draws(part.role) {
-                true => 5.0 * ratio * ratio * weight * own_part / light,
-                false => 0.0,
+                true if light > 0.0 => 5.0 * ratio * ratio * weight * own_part / light,
+                _ => 0.0,
             };
             sizes[index] = [radius, part.mean_mass];
             uniform.components[index] = ComponentLook {
@@ -153,6 +198,7 @@ impl Look {
         uniform.colour_by = style.colour_by as u32;
         let mut look = Self {
             style: style.clone(),
+            requested: requested.clone(),
             uniform,
             drawn: count,
             light,
@@ -161,6 +207,9 @@ impl Look {
             medium: survey.medium(style),
             drift: survey.drift,
             sizes,
+            surface: (mass / (PI * scene_radius * scene_radius)).max(f64::MIN_POSITIVE),
+            surface_range: surface_range(parts_drawn(), scene_radius),
+            units: Units::default(),
             least_value: 1.0,
             most_value: 2.0,
             every: 1,
@@ -172,6 +221,12 @@ impl Look {
         }
         look.begin_values(bodies, acceleration);
         Ok(look)
+    }
+
+    /// Sets the units in which lines of maps have round numbers.
+    #[must_use]
+    pub fn in_units(self, units: &Units) -> Self {
+        Self { units: units.clone(), ..self }
     }
 
     /// Whether colours depend on the bodies' ages.
@@ -203,8 +258,9 @@ impl Look {
 
     /// Whether the colour scale has ends that adapt to the bodies.
     pub fn follows_values(&self) -> bool {
-        let has_numbers = !matches!(self.style.colour_by, ColourBy::Component | ColourBy::Age);
-        has_numbers && self.style.value_range.is_none()
+        use ColourBy::{Acceleration, Density, Speed, Velocity};
+        let follows = matches!(self.style.colour_by, Speed | Acceleration | Density | Velocity);
+        follows && self.style.value_range.is_none()
     }
 
     /// Sets the colour scale: the one chosen by the user, or one that fits the bodies.
@@ -215,6 +271,8 @@ impl Look {
             let (following, range) = Following::begin(self.values_of(bodies, acceleration));
             self.following = following;
             self.span(range);
+        } else if self.style.colour_by.is_map() {
+            self.span(self.surface_range);
         }
     }
 
@@ -266,24 +324,37 @@ impl Look {
             percentiles(sampled.map(|i| (vectors[i] - drift).length()))
         };
         match self.style.colour_by {
-            ColourBy::Component | ColourBy::Age => None,
             ColourBy::Speed => of(&bodies.velocity, self.drift),
+            ColourBy::Velocity => {
+                let found = of(&bodies.velocity, self.drift);
+                Some(found.map_or([-1.0, 1.0], |[_, most]| [-most, most]))
+            }
             ColourBy::Acceleration => of(acceleration.unwrap_or_default(), DVec3::ZERO),
             ColourBy::Density => {
                 let plan = self.medium.as_ref()?;
                 let octaves = plan.sampled(bodies, &self.uniform, false);
                 percentiles(octaves.into_iter().map(|y| libm::exp2(y) * plan.unit()))
             }
+            _ => None,
         }
     }
 
     /// Sets both ends of the colour scale.
     fn span(&mut self, [least, most]: [f64; 2]) {
         (self.least_value, self.most_value) = (least, most);
-        let unit = self.value_unit(&Scale::PLAIN);
-        self.uniform.scale_from = (libm::log2(least) - libm::log2(unit)) as f32;
-        let octaves = (libm::log2(most) - libm::log2(least)).max(1e-3);
-        self.uniform.scale_factor = (1.0 / octaves) as f32;
+        [self.uniform.scale_from, self.uniform.scale_factor] = self.scale_in(&Scale::PLAIN);
+    }
+
+    /// The start of the colour scale and 1 / its length, in the sprite passes' numbers: of logarithms
+    /// to base 2, or of velocities.
+    fn scale_in(&self, scale: &Scale) -> [f32; 2] {
+        let (unit, ends) = (self.value_unit(scale), [self.least_value, self.most_value]);
+        let [from, to] = match self.style.colour_by {
+            ColourBy::Velocity => ends.map(|end| end / unit),
+            _ => ends.map(|end| libm::log2(end) - libm::log2(unit)),
+        };
+        let least = if self.style.colour_by == ColourBy::Velocity { 1e-30 } else { 1e-3 };
+        [from as f32, (1.0 / (to - from).max(least)) as f32]
     }
 
     /// The uniforms of the sprite passes for points in that scale.
@@ -298,8 +369,7 @@ impl Look {
                 component.inverse_mean_mass = (scale.mass / mean_mass) as f32;
             }
         }
-        let value = self.value_unit(scale);
-        uniform.scale_from = (libm::log2(self.least_value) - libm::log2(value)) as f32;
+        [uniform.scale_from, uniform.scale_factor] = self.scale_in(scale);
         uniform
     }
 
@@ -314,7 +384,10 @@ impl Look {
     /// A scale for points on the host, suited to what `camera` sees.
     pub(super) fn scale(&self, camera: &Camera) -> Scale {
         let length = power_below(camera.distance);
-        let value = power_below(self.least_value);
+        let value = match self.style.colour_by {
+            ColourBy::Velocity => power_below(self.most_value - self.least_value),
+            _ => power_below(self.least_value),
+        };
         // Velocities and accelerations not shown by colour are for streaks.
         let time = self.style.streak_time;
         let own = |by: ColourBy, streaks: f64| match self.style.colour_by == by || time <= 0.0 {

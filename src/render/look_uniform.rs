@@ -28,13 +28,14 @@ pub struct ComponentLook {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct LookUniform {
-    /// 0 colours by component, 1 by speed, 2 by acceleration, 3 by age, 4 by density.
+    /// 0 colours by component, 1 by speed, 2 by acceleration, 3 by age, 4 by density; 5 and 6 map the
+    /// surface density, 7 the velocity along the line of sight.
     pub colour_by: u32,
     /// How much stars differ, 0 to 1.
     pub variety: f32,
-    /// log2 of the colour scale's least value.
+    /// log2 of the colour scale's least value; of velocities the value.
     pub scale_from: f32,
-    /// 1 / (log2 of the largest value - `scale_from`).
+    /// 1 / (log2 of the largest value, or that value, - `scale_from`).
     pub scale_factor: f32,
     /// How much more distant bodies are dimmed, 0 to 1.
     pub depth_cue: f32,

@@ -14,6 +14,9 @@
 //! as the number of bodies allows. Where bodies are sparse it is shown, with a part of the light as
 //! stars; where they crowd, the points are a smooth picture by themselves.
 //!
+//! A picture can be a map instead ([`map`]): of mass per area, or of the mean velocity along the line
+//! of sight.
+//!
 //! Everything is implemented twice, by the same formulas: in WGSL for the device (`sprites`,
 //! `splat_pass`, `glow_pass`, `exposure_pass`, `tone_map`) and in f32 on the CPU (`splat`, `glow`,
 //! `exposure`, `tone`), so that films need no graphics driver and each can be checked against the
@@ -47,6 +50,8 @@ mod lettering;
 pub mod light;
 pub mod look;
 pub mod look_uniform;
+pub mod map;
+mod measures;
 pub mod medium;
 mod medium_pass;
 pub mod offscreen;

@@ -60,6 +60,8 @@ struct GpuPart {
     queue: wgpu::Queue,
     canvas: GpuCanvas,
     offscreen: Offscreen,
+    /// Whether both are for 16 bits a channel.
+    is_deep: bool,
     uploads: Option<Uploads>,
 }
 
@@ -85,7 +87,8 @@ impl Painter {
         let gpu = Handles { device, queue };
         let part = GpuPart {
             canvas: GpuCanvas::new(gpu, size, offscreen::FORMAT)?,
-            offscreen: Offscreen::new(gpu, size)?,
+            offscreen: Offscreen::new(gpu, size, offscreen::FORMAT)?,
+            is_deep: false,
             uploads: None,
             device: device.clone(),
             queue: queue.clone(),
@@ -174,7 +177,8 @@ impl Painter {
         match &mut self.canvas {
             Canvas::Cpu(canvas) => {
                 let point = |i: usize| host.point(i);
-                canvas.paint(bodies.len(), point, &scale, (camera, look), time_secs)
+                let image = canvas.paint(bodies.len(), point, &scale, (camera, look), time_secs)?;
+                Ok(image.transparent(look.style.transparent))
             }
             Canvas::Gpu(part) => {
                 let uploads = part.upload(&host)?;
@@ -285,7 +289,7 @@ impl HostPoints<'_> {
             (ColourBy::Acceleration, Some(acceleration)) => acceleration[i],
             _ => self.bodies.velocity[i],
         };
-        let drift = if colour_by == ColourBy::Speed { self.look.drift } else { DVec3::ZERO };
+        let drift = if colour_by.shows_velocities() { self.look.drift } else { DVec3::ZERO };
         narrow((vector - drift) / self.scale.value(colour_by))
     }
 
@@ -321,10 +325,18 @@ impl GpuPart {
         time_secs: f64,
     ) -> Result<impl Future<Output = Result<Image>> + use<>> {
         let gpu = Handles { device: &self.device, queue: &self.queue };
+        if look.style.deep != self.is_deep {
+            let format = if look.style.deep { offscreen::DEEP_FORMAT } else { offscreen::FORMAT };
+            self.canvas = self.canvas.in_format(gpu, format)?;
+            self.offscreen = Offscreen::new(gpu, self.canvas.size(), format)?;
+            self.is_deep = look.style.deep;
+        }
         let mut encoder = gpu.device.create_command_encoder(&Default::default());
         let target = self.offscreen.view();
         self.canvas.paint(gpu, &mut encoder, target, points, (camera, look), time_secs)?;
-        Ok(self.offscreen.begin(gpu, encoder))
+        let coming = self.offscreen.begin(gpu, encoder);
+        let is_transparent = look.style.transparent;
+        Ok(async move { Ok(coming.await?.transparent(is_transparent)) })
     }
 
     /// Uploads host bodies to the device, in the engine's own layout.

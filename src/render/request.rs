@@ -58,6 +58,8 @@ impl LookRequest {
             value_range: self.colour_range.map(|ValueRange(range)| range),
             trail_secs: self.trails,
             streak_time: self.streaks,
+            transparent: self.transparent,
+            deep: self.deep,
             ..default
         };
         style.validate()?;

@@ -25,12 +25,13 @@ impl Scale {
     pub const PLAIN: Self =
         Self { origin: DVec3::ZERO, length: 1.0, mass: 1.0, speed: 1.0, acceleration: 1.0 };
 
-    /// One unit of the quantity that colours show, except for densities, which have their own.
+    /// One unit of the quantity that colours show, except for densities and maps of mass, which have
+    /// their own.
     pub fn value(&self, colour_by: ColourBy) -> f64 {
         match colour_by {
-            ColourBy::Component | ColourBy::Age | ColourBy::Density => 1.0,
-            ColourBy::Speed => self.speed,
             ColourBy::Acceleration => self.acceleration,
+            by if by.shows_velocities() => self.speed,
+            _ => 1.0,
         }
     }
 

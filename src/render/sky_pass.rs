@@ -3,6 +3,7 @@
 use super::camera::View;
 use super::light::{HDR_FORMAT, shader};
 use super::sky::{COUNTS, Sky, SkySprite};
+use super::targets::encodes;
 use crate::error::Result;
 use crate::gpu::{
     Binding, DrawPipeline, Handles, begin_drawing, bind, group_layout, new_buffer, uniform_buffer,
@@ -55,7 +56,7 @@ impl SkyPass {
             pipeline: DrawPipeline::new(&module, ["vs_sky", "fs_sky"], &[&layout], format)
                 .blended(over)
                 .make(gpu.device),
-            encodes: !format.is_srgb(),
+            encodes: encodes(format),
             sky: Sky::default(),
             shown: None,
             count: 0,

@@ -13,7 +13,8 @@ use super::bands::{Chunk, covered, draw_bands};
 use super::camera::{View, dot};
 use super::hdr_image::HdrImage;
 use super::look_uniform::LookUniform;
-use super::palette::{GLOWING_GAS, NEW_STARS, OLD, REDDENING, SCALE_STEPS, THIN_GAS};
+use super::palette::{GLOWING_GAS, MEAN_SPAN, NEW_STARS, OLD, REDDENING, SCALE_STEPS, THIN_GAS};
+use super::style::ColourBy;
 
 /// One body as the sprite passes read it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -95,6 +96,17 @@ pub(crate) fn project_within(
     let coverage = true_radius_px / radius_px;
     let towards_near = ((depth - view.near) / (3.0 * view.near)).min(1.0);
     let fade = towards_near * towards_near * (3.0 - 2.0 * towards_near);
+    if look.colour_by >= MAPS_FROM {
+        // Light is mass; its mean quantity is the ratio of red to green.
+        let weight = component.white_peak * coverage * coverage;
+        let weight = weight * (point.mass * component.inverse_mean_mass).max(0.0);
+        let along = dot(point.vector, view.forward_in_world);
+        let part = (along - look.scale_from) * look.scale_factor;
+        let mean = ((part - 0.5) * (1.0 / MEAN_SPAN) + 0.5).max(0.0).min(1.0);
+        let mean = if look.colour_by == VELOCITY { mean } else { 0.5 };
+        let peak = [mean, 1.0 - mean, 1.0].map(|channel| 1.5 * weight * channel);
+        return Some(Sprite { centre_px, radius_px, peak, star: weight });
+    }
     let heaviness = (point.mass * component.inverse_mean_mass).max(0.09).min(9.0).sqrt();
     let chance = ((point.tag >> 8) & 0xff) as f32 * (1.0 / 255.0);
     let tint = ((point.tag >> 16) as f32 * (2.0 / 255.0) - 1.0) * look.variety;
@@ -158,6 +170,10 @@ fn gas_colour(look: &LookUniform, density: f32) -> [f32; 3] {
     let glowing = mix(THIN_GAS, GLOWING_GAS, smoothstep(0.25, 0.7));
     mix(glowing, NEW_STARS, smoothstep(0.6, 1.0))
 }
+
+/// The first number of [`super::style::ColourBy`] that is a map.
+const MAPS_FROM: u32 = ColourBy::SurfaceDensity as u32;
+const VELOCITY: u32 = ColourBy::Velocity as u32;
 
 /// Makes the mean of `luck` 1: 256 / the sum of (i / 255)^32 over i = 0 to 255.
 pub const LUCK: f32 = 31.07653;

@@ -130,14 +130,12 @@ impl SpritePass {
     ) -> Result<()> {
         self.upload_ages(gpu, look)?;
         let vectors = match look.style.colour_by {
-            ColourBy::Age | ColourBy::Component | ColourBy::Density => {
-                self.ages.as_ref().map_or(points.velocity, |(_, buffer)| buffer)
-            }
-            ColourBy::Speed => points.velocity,
+            by if by.shows_velocities() => points.velocity,
             ColourBy::Acceleration => points.acceleration.ok_or_else(|| {
                 let allowed = "one that the engine keeps a buffer of";
                 Error::value("the colouring", "acceleration", allowed)
             })?,
+            _ => self.ages.as_ref().map_or(points.velocity, |(_, buffer)| buffer),
         };
         for (name, buffer) in [
             ("positions", points.pos_mass),

@@ -23,17 +23,37 @@ pub enum ColourBy {
     Age,
     /// Mass per volume around it, on a logarithmic scale; see [`mod@super::medium`].
     Density,
+    /// A map of the mass per area along the line of sight, on a logarithmic scale; see
+    /// [`mod@super::map`].
+    SurfaceDensity,
+    /// The same in magnitudes per square arc second, for one solar luminosity per solar mass.
+    SurfaceBrightness,
+    /// A map of the mean velocity along the line of sight, weighted by mass; positive is away.
+    Velocity,
 }
 
 impl ColourBy {
     /// All variants with their names on the command line.
-    pub const ALL: [(Self, &'static str); 5] = [
+    pub const ALL: [(Self, &'static str); 8] = [
         (Self::Component, "component"),
         (Self::Speed, "speed"),
         (Self::Acceleration, "acceleration"),
         (Self::Age, "age"),
         (Self::Density, "density"),
+        (Self::SurfaceDensity, "surface-density"),
+        (Self::SurfaceBrightness, "surface-brightness"),
+        (Self::Velocity, "velocity"),
     ];
+
+    /// Whether the picture is a map, with one value per pixel, instead of light.
+    pub fn is_map(self) -> bool {
+        matches!(self, Self::SurfaceDensity | Self::SurfaceBrightness | Self::Velocity)
+    }
+
+    /// Whether it shows velocities, relative to the mean of all bodies.
+    pub(super) fn shows_velocities(self) -> bool {
+        matches!(self, Self::Speed | Self::Velocity)
+    }
 
     /// The variant of that name.
     pub fn from_name(name: &str) -> Result<Self> {
@@ -82,8 +102,8 @@ pub struct Style {
     pub colour_by: ColourBy,
     /// The scale for speed, acceleration, age and density.
     pub palette: &'static Palette,
-    /// Ends of the scale for speed, acceleration or density, in scene units; `None` takes them from
-    /// the bodies (2nd and 98th percentile). Ages have a range of their own.
+    /// Ends of the scale for speed, acceleration, density or a map, in scene units; `None` takes them
+    /// from the bodies (2nd and 98th percentile). Ages have a range of their own.
     pub value_range: Option<[f64; 2]>,
     /// Draws dark matter too, as a faint violet haze.
     pub show_halo: bool,
@@ -128,6 +148,10 @@ pub struct Style {
     pub dither: bool,
     /// Thin lines along the orbits of bodies, if there are at most three; see [`super::paths`].
     pub paths: bool,
+    /// No background, far sky or vignette; PNG files are transparent where nothing shines.
+    pub transparent: bool,
+    /// PNG files with 16 bits a channel.
+    pub deep: bool,
 }
 
 impl Default for Style {
@@ -153,6 +177,8 @@ impl Default for Style {
             dust: 0.5,
             dither: true,
             paths: true,
+            transparent: false,
+            deep: false,
         }
     }
 }
@@ -161,6 +187,21 @@ impl Style {
     /// Whether bodies of this role are drawn.
     pub(super) fn draws(&self, role: Role) -> bool {
         self.show_halo || role != Role::Halo
+    }
+
+    /// What is drawn of it.
+    pub(super) fn effective(&self) -> Self {
+        let mut style = self.clone();
+        if self.transparent {
+            (style.background, style.sky, style.vignette) = ([0.0; 3], 0.0, 0.0);
+        }
+        if self.colour_by.is_map() {
+            // Light is mass.
+            (style.variety, style.depth_cue, style.gas, style.dust) = (0.0, 0.0, 0.0, 0.0);
+            (style.trail_secs, style.streak_time, style.local_exposure) = (0.0, 0.0, 0.0);
+            (style.sky, style.vignette) = (0.0, 0.0);
+        }
+        style
     }
 
     /// Checks the ranges given for the fields.
@@ -202,14 +243,15 @@ impl Style {
                 in_range("the exposure's mid level", mid, 1e-12, white)?;
             }
         }
-        if let Some([least, most]) = self.value_range
-            && !(least > 0.0 && most > least && most.is_finite())
-        {
-            return Err(Error::value(
-                "the range of the colour scale",
-                format!("{least} to {most}"),
-                "two numbers greater than 0, the second the larger",
-            ));
+        if let Some([least, most]) = self.value_range {
+            let (from, allowed) = match self.colour_by {
+                ColourBy::Velocity => (f64::MIN, "two finite numbers, the second the larger"),
+                _ => (f64::MIN_POSITIVE, "two numbers greater than 0, the second the larger"),
+            };
+            if !(least >= from && most > least && most.is_finite()) {
+                let range = format!("{least} to {most}");
+                return Err(Error::value("the range of the colour scale", range, allowed));
+            }
         }
         Ok(())
     }
@@ -245,6 +287,13 @@ mod tests {
         }
         check(|s| s.background[1] = 1.0, "background");
         check(|s| s.value_range = Some([2.0, 1.0]), "range");
+        check(|s| s.value_range = Some([-2.0, 1.0]), "greater than 0");
+        let style = Style {
+            colour_by: ColourBy::Velocity,
+            value_range: Some([-2.0, 1.0]),
+            ..Style::default()
+        };
+        assert!(style.validate().is_ok());
         check(|s| s.exposure = Exposure::Fixed { white: 1.0, mid: 2.0 }, "mid level");
         check(|s| s.exposure = Exposure::Auto { adapt_secs: -1.0 }, "adaption");
         assert!(ColourBy::from_name("taste").unwrap_err().to_string().contains("speed"));

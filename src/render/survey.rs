@@ -1,7 +1,7 @@
 //! Properties of bodies that looks need whatever the style: with a million bodies they take a tenth
 //! of a second, so a window measures them only once while its style changes.
 
-use glam::DVec3;
+use glam::{DMat3, DVec3};
 
 use super::ages::Ages;
 use super::framing::{median, quantile};
@@ -67,6 +67,22 @@ pub(super) fn percentiles(values: impl Iterator<Item = f64>) -> Option<[f64; 2]>
     Some(if most > 1.001 * least { [least, most] } else { [0.5 * least, 2.0 * least] })
 }
 
+/// For a part of gas [`Plan::flatness`]: the adjugate of its second moments by its trace, of what is
+/// within two median radii.
+fn flatness(part: &Part) -> DMat3 {
+    let centre = median(&part.points);
+    let mut moments = DMat3::ZERO;
+    for offset in part.points.iter().map(|x| *x - centre) {
+        if offset.length() < 2.0 * part.radius {
+            moments += DMat3::from_cols(offset * offset.x, offset * offset.y, offset * offset.z);
+        }
+    }
+    let [x, y, z] = [moments.x_axis, moments.y_axis, moments.z_axis];
+    let adjugate = DMat3::from_cols(y.cross(z), z.cross(x), x.cross(y));
+    let trace = adjugate.x_axis.x + adjugate.y_axis.y + adjugate.z_axis.z;
+    if trace > 0.0 && trace.is_finite() { adjugate * (1.0 / trace) } else { DMat3::IDENTITY }
+}
+
 /// For [`super::Look::surveyed`].
 #[derive(Debug)]
 pub struct Survey {
@@ -104,6 +120,7 @@ impl Survey {
         let gas = self.parts.iter().filter(is_drawn).filter(|p| p.role == Role::Gas);
         let (count, weighted) =
             gas.clone().fold((0, 0.0), |(n, r), p| (n + p.count, r + p.radius * p.count as f64));
+        let flatness = gas.fold(DMat3::ZERO, |sum, p| sum + flatness(p) * p.count as f64);
         let has_gas = count > 0 && (style.gas > 0.0 || style.dust > 0.0);
         if !(counts_all || has_gas) {
             return None;
@@ -122,6 +139,7 @@ impl Survey {
             counted: bodies,
             counts_all,
             gas: (count, weighted / count.max(1) as f64),
+            flatness: flatness * (1.0 / count.max(1) as f64),
             dust: style.dust,
         })
     }

@@ -3,7 +3,7 @@
 use super::adding::Adding;
 use super::glow::Pyramid;
 use super::image::PictureSize;
-use super::light::HDR_FORMAT;
+use super::light::{DEEP_FORMAT, HDR_FORMAT};
 use crate::error::{Error, Result};
 use crate::gpu::{Handles, new_buffer};
 
@@ -76,6 +76,12 @@ impl Targets {
             pyramid,
         })
     }
+}
+
+/// Whether a pass that draws into `format` must encode sRGB itself: the device does it for some
+/// formats, and the host after the read-back of half floats.
+pub(crate) fn encodes(format: wgpu::TextureFormat) -> bool {
+    !format.is_srgb() && format != DEEP_FORMAT
 }
 
 /// The size of a texture.

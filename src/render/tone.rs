@@ -1,4 +1,4 @@
-//! From linear light to 8-bit sRGB: the asinh curve of Lupton et al. (2004, PASP 116, 133).
+//! From linear light to sRGB: the asinh curve of Lupton et al. (2004, PASP 116, 133).
 //!
 //! The curve acts on the intensity only, so colours keep their hue at every brightness; a pixel
 //! that would leave the gamut is dimmed as a whole, by a soft shoulder, not clipped channel by
@@ -7,11 +7,13 @@
 
 use rayon::prelude::*;
 
-use super::bloom::{along, blend, glow_row, place};
+use super::bloom::{Taps, along, blend, glow_row, place};
 use super::exposure::Levels;
 use super::glow::{Smoothing, at_least, at_most, shrink_factor};
 use super::hdr_image::{HdrImage, LARGEST};
-use super::image::Image;
+use super::image::{Image, PictureSize};
+use super::look::Look;
+use super::map::MapUniform;
 use super::style::Style;
 
 /// Output of the mid level, as a fraction of full scale (perceptual, 0 to 1).
@@ -133,59 +135,131 @@ impl Default for Developer {
 }
 
 impl Developer {
-    /// Tone-maps `hdr` into `image` of the same size, mixed with the smooth picture, if there is
-    /// one.
+    /// The picture of `hdr`, mixed with the smooth picture, if there is one.
     pub fn develop(
         &self,
         hdr: &HdrImage,
         glow: Option<(&HdrImage, &Smoothing)>,
         curve: &ToneCurve,
         style: &Style,
-        image: &mut Image,
-    ) {
+    ) -> Image {
         let [width, height] = [hdr.size().width() as usize, hdr.size().height() as usize];
-        let factor = shrink_factor(hdr.size());
-        let places: Vec<_> = match glow {
-            Some((glow, _)) => {
-                (0..width).map(|x| place(x, factor, glow.size().width() as usize)).collect()
-            }
-            None => Vec::new(),
-        };
+        let mixed = Mixed::new(hdr, glow);
         let diagonal = (width * width + height * height) as f32;
         let vignette = style.vignette as f32;
-        let rows = hdr.pixels().par_chunks(width).enumerate();
-        image.rgba_mut().par_chunks_mut(4 * width).zip(rows).for_each_init(
-            || std::array::from_fn(|_| vec![0.0; width]),
-            |planes: &mut [Vec<f32>; 3], (out, (y, row))| {
-                let glowing = glow.map(|(glow, smoothing)| (glow_row(glow, y, factor), smoothing));
-                let [red, green, blue] = planes;
-                for (x, &sharp) in row.iter().enumerate() {
-                    let pixel = match &glowing {
-                        Some((glow, smoothing)) => blend(sharp, along(glow, places[x]), smoothing),
-                        None => sharp,
-                    };
-                    (red[x], green[x], blue[x]) = (pixel[0], pixel[1], pixel[2]);
-                }
-                let lower = (2 * y + 1) as f32 - height as f32;
-                let channels = red.iter_mut().zip(green.iter_mut()).zip(blue.iter_mut());
-                for (x, ((r, g), b)) in channels.enumerate() {
-                    let aside = (2 * x + 1) as f32 - width as f32;
-                    let corner = (aside * aside + lower * lower) / diagonal;
-                    let lit = 1.0 - vignette * corner;
-                    let shown = develop([*r, *g, *b], curve, style.background, lit);
-                    let places = shown.map(|linear| linear.sqrt() * (STEPS - 1) as f32 + 0.5);
-                    (*r, *g, *b) = (places[0], places[1], places[2]);
-                }
-                for (x, bytes) in out.chunks_exact_mut(4).enumerate() {
-                    let noise = if style.dither { dither_at(x as u32, y as u32) } else { 0.0 };
-                    let byte = |place: f32| {
-                        (self.encoded[(place as usize).min(STEPS - 1)] + 0.5 + noise) as u8
-                    };
-                    bytes.copy_from_slice(&[byte(red[x]), byte(green[x]), byte(blue[x]), 255]);
-                }
-            },
-        );
+        let shade = |y: usize, [red, green, blue]: &mut Planes| {
+            mixed.row(y, |x, pixel| (red[x], green[x], blue[x]) = (pixel[0], pixel[1], pixel[2]));
+            let lower = (2 * y + 1) as f32 - height as f32;
+            let channels = red.iter_mut().zip(green.iter_mut()).zip(blue.iter_mut());
+            for (x, ((r, g), b)) in channels.enumerate() {
+                let aside = (2 * x + 1) as f32 - width as f32;
+                let corner = (aside * aside + lower * lower) / diagonal;
+                let lit = 1.0 - vignette * corner;
+                let [red, green, blue] = develop([*r, *g, *b], curve, style.background, lit);
+                (*r, *g, *b) = (red.sqrt(), green.sqrt(), blue.sqrt());
+            }
+        };
+        self.encoded(hdr.size(), style, shade)
     }
+
+    /// The map of `hdr`, mixed with the smooth picture, if there is one.
+    pub fn map(&self, hdr: &HdrImage, glow: Option<(&HdrImage, &Smoothing)>, look: &Look) -> Image {
+        let [width, height] = [hdr.size().width() as usize, hdr.size().height() as usize];
+        let mixed = Mixed::new(hdr, glow);
+        let mut values = vec![[0.0; 2]; hdr.size().pixels()];
+        values.par_chunks_mut(width).enumerate().for_each(|(y, row)| {
+            mixed.row(y, |x, pixel| row[x] = MapUniform::values(pixel));
+        });
+        let (map, style) = (MapUniform::new(look), &look.style);
+        let shade = |y: usize, planes: &mut Planes| {
+            for x in 0..width {
+                let at = |x: usize, y: usize| values[y.min(height - 1) * width + x.min(width - 1)];
+                let near = [at(x, y), at(x + 1, y), at(x, y + 1)];
+                let colour = map.colour(near, &look.uniform.scale, style.background);
+                (0..3).for_each(|k| planes[k][x] = colour[k].sqrt());
+            }
+        };
+        self.encoded(hdr.size(), &Style { dither: false, ..style.clone() }, shade)
+    }
+
+    /// A picture from rows of the square roots of linear red, green and blue, 0 to 1.
+    fn encoded(
+        &self,
+        size: PictureSize,
+        style: &Style,
+        shade: impl Fn(usize, &mut Planes) + Sync,
+    ) -> Image {
+        let width = size.width() as usize;
+        let planes = || std::array::from_fn(|_| vec![0.0; width]);
+        if style.deep {
+            let mut channels = vec![0; 3 * size.pixels()];
+            let rows = channels.par_chunks_mut(3 * width).enumerate();
+            rows.for_each_init(planes, |planes, (y, out)| {
+                shade(y, planes);
+                for (x, words) in out.chunks_exact_mut(3).enumerate() {
+                    for (word, plane) in words.iter_mut().zip(planes.iter()) {
+                        *word = deep(plane[x] * plane[x]);
+                    }
+                }
+            });
+            return Image::from_deep(size, &channels);
+        }
+        let mut image = Image::new(size);
+        let rows = image.rgba_mut().par_chunks_mut(4 * width).enumerate();
+        rows.for_each_init(planes, |planes, (y, out)| {
+            shade(y, planes);
+            for (x, bytes) in out.chunks_exact_mut(4).enumerate() {
+                let noise = if style.dither { dither_at(x as u32, y as u32) } else { 0.0 };
+                let byte = |root: f32| {
+                    let place = root * (STEPS - 1) as f32 + 0.5;
+                    (self.encoded[(place as usize).min(STEPS - 1)] + 0.5 + noise) as u8
+                };
+                let [red, green, blue] = &*planes;
+                bytes.copy_from_slice(&[byte(red[x]), byte(green[x]), byte(blue[x]), 255]);
+            }
+        });
+        image
+    }
+}
+
+/// A row of red, of green and of blue.
+type Planes = [Vec<f32>; 3];
+
+/// A picture in linear light that is mixed with the smooth one.
+struct Mixed<'a> {
+    hdr: &'a HdrImage,
+    glow: Option<(&'a HdrImage, &'a Smoothing)>,
+    factor: f32,
+    places: Vec<Taps>,
+}
+
+impl<'a> Mixed<'a> {
+    fn new(hdr: &'a HdrImage, glow: Option<(&'a HdrImage, &'a Smoothing)>) -> Self {
+        let factor = shrink_factor(hdr.size());
+        let columns = glow.map_or(0, |_| hdr.size().width() as usize);
+        let shrunk = glow.map_or(0, |(glow, _)| glow.size().width() as usize);
+        let places = (0..columns).map(|x| place(x, factor, shrunk)).collect();
+        Self { hdr, glow, factor, places }
+    }
+
+    /// Gives each pixel of row `y` with its column.
+    #[inline(always)]
+    fn row(&self, y: usize, mut give: impl FnMut(usize, [f32; 4])) {
+        let width = self.hdr.size().width() as usize;
+        let glow = self.glow.map(|(glow, s)| (glow_row(glow, y, self.factor), s));
+        for (x, &sharp) in self.hdr.pixels()[y * width..(y + 1) * width].iter().enumerate() {
+            let pixel = match &glow {
+                Some((glow, smoothing)) => blend(sharp, along(glow, self.places[x]), smoothing),
+                None => sharp,
+            };
+            give(x, pixel);
+        }
+    }
+}
+
+/// Linear 0 to 1 as a channel of 16 bits.
+pub(crate) fn deep(linear: f32) -> u16 {
+    (65535.0 * srgb_encode(linear) + 0.5) as u16
 }
 
 #[cfg(test)]

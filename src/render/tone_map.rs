@@ -1,13 +1,15 @@
 //! The last pass: HDR picture, glow and exposure to the target's format; see [`super::tone`]. A
 //! picture that was drawn with larger pixels is then enlarged to the target.
 
+use std::cell::OnceCell;
+
 use super::bloom::STRAIGHT;
 use super::exposure_pass::ExposurePass;
 use super::glow::shrink_factor;
 use super::image::PictureSize;
-use super::light::{HDR_FORMAT, shader};
+use super::light::{DEEP_FORMAT, HDR_FORMAT, shader};
 use super::style::Style;
-use super::targets::{Targets, texture_view};
+use super::targets::{Targets, encodes, texture_view};
 use super::tone::srgb_encode;
 use crate::error::{Error, Result};
 use crate::gpu::{
@@ -35,18 +37,28 @@ pub struct ToneMapPass {
     enlarging: (wgpu::BindGroupLayout, wgpu::RenderPipeline),
     /// By dither (no, yes) and then by glow (without, with, with a much enlarged one).
     pipelines: [[wgpu::RenderPipeline; 3]; 2],
+    /// Of maps, by glow; compiled when one is drawn.
+    maps: [OnceCell<wgpu::RenderPipeline>; 3],
+    device: wgpu::Device,
+    module: wgpu::ShaderModule,
 }
 
+/// The constants HAS_GLOW and IS_LARGE: without glow, with, with a much enlarged one.
+const BY_GLOW: [[f64; 2]; 3] = [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]];
+
 impl ToneMapPass {
-    /// For targets of `format`, 8 bits a channel: `Rgba8` or `Bgra8`, `Unorm` (the pass encodes
-    /// sRGB itself) or `UnormSrgb` (the device does). Others are an error.
+    /// For targets of `format`: `Rgba8` or `Bgra8`, `Unorm` (the pass encodes sRGB itself) or
+    /// `UnormSrgb` (the device does); or `Rgba16Float`, linear and without dither. Others are an
+    /// error.
     pub fn new(gpu: Handles, format: wgpu::TextureFormat) -> Result<Self> {
         use wgpu::TextureFormat as Format;
         let entries = match format {
             Format::Rgba8UnormSrgb | Format::Bgra8UnormSrgb => ["fs_linear", "fs_linear_dithered"],
             Format::Rgba8Unorm | Format::Bgra8Unorm => ["fs_encoded", "fs_encoded"],
+            DEEP_FORMAT => ["fs_linear", "fs_linear"],
             other => {
-                let allowed = "Rgba8Unorm, Bgra8Unorm, Rgba8UnormSrgb or Bgra8UnormSrgb";
+                let allowed =
+                    "Rgba8Unorm, Bgra8Unorm, Rgba8UnormSrgb, Bgra8UnormSrgb or Rgba16Float";
                 return Err(Error::value("the picture's format", format!("{other:?}"), allowed));
             }
         };
@@ -56,7 +68,7 @@ impl ToneMapPass {
         let layout = group_layout(gpu.device, "tone map", both, &bindings);
         let module = shader(gpu.device, "tone_map", HDR_FORMAT)?;
         let pipelines = entries.map(|entry| {
-            [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]].map(|[has_glow, is_large]| {
+            BY_GLOW.map(|[has_glow, is_large]| {
                 let constants = [("HAS_GLOW", has_glow), ("IS_LARGE", is_large)];
                 let (entries, layouts) = (["vs_tile", entry], [&layout]);
                 let drawn = DrawPipeline::new(&module, entries, &layouts, format);
@@ -68,7 +80,7 @@ impl ToneMapPass {
         let entries = ["vs_tile", "fs_enlarged"];
         let pipeline = DrawPipeline::new(&module, entries, &layouts, format).make(gpu.device);
         let enlarging = (pixels, pipeline);
-        let encodes = !format.is_srgb();
+        let encodes = encodes(format);
         Ok(Self {
             layout,
             encodes,
@@ -76,6 +88,22 @@ impl ToneMapPass {
             enlarging,
             sampler: smooth_sampler(gpu.device),
             pipelines,
+            maps: Default::default(),
+            device: gpu.device.clone(),
+            module,
+        })
+    }
+
+    /// The pipeline of maps with that entry of [`BY_GLOW`].
+    fn map(&self, glow: usize) -> &wgpu::RenderPipeline {
+        self.maps[glow].get_or_init(|| {
+            let [has_glow, is_large] = BY_GLOW[glow];
+            let encodes = f64::from(u8::from(self.encodes));
+            let constants = [("HAS_GLOW", has_glow), ("IS_LARGE", is_large), ("ENCODES", encodes)];
+            let layouts = [&self.layout];
+            let drawn =
+                DrawPipeline::new(&self.module, ["vs_tile", "fs_map"], &layouts, self.format);
+            DrawPipeline { constants: &constants, ..drawn }.make(&self.device)
         })
     }
 
@@ -136,8 +164,11 @@ impl ToneMapPass {
         let load = wgpu::LoadOp::Clear(wgpu::Color { r: sky[0], g: sky[1], b: sky[2], a: 1.0 });
         let has_glow = style.bloom > 0.0 || style.local_exposure > 0.0;
         let is_large = has_glow && shrink_factor(targets.size) > STRAIGHT;
-        let by_glow = &self.pipelines[usize::from(style.dither)];
-        let pipeline = &by_glow[usize::from(has_glow) + usize::from(is_large)];
+        let by_glow = usize::from(has_glow) + usize::from(is_large);
+        let pipeline = match style.colour_by.is_map() {
+            true => self.map(by_glow),
+            false => &self.pipelines[usize::from(style.dither)][by_glow],
+        };
         let mut draw = |target, columns: u32, lines, pipeline, more: Option<&wgpu::BindGroup>| {
             let mut pass = begin_drawing(encoder, "tone map", target, load);
             if columns == 0 {

@@ -4,7 +4,7 @@
 use super::camera::Camera;
 use super::captions::Captions;
 use super::image::Image;
-use super::legend::{colour_bar, component_colours, marks, shown};
+use super::legend::{bar_colour, colour_bar, component_colours, marks};
 use super::lettering::{Lettering, line, rectangle};
 use super::look::Look;
 use super::overlay::ScaleBar;
@@ -122,8 +122,8 @@ fn bar(
     let left = right - width;
     let top = bottom - 2.0 * size;
     for column in 0..width as usize {
-        let colour = look.style.palette.at(column as f32 / width as f32);
-        rectangle(image, [left + column as f64, top, 1.0, 0.55 * size], shown(colour), 0.95);
+        let colour = bar_colour(look, column as f32 / width as f32);
+        rectangle(image, [left + column as f64, top, 1.0, 0.55 * size], colour, 0.95);
     }
     letters.write(image, [right - letters.width(name), top - 1.35 * size], name);
     let [least, most] = labels;

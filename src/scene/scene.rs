@@ -29,6 +29,7 @@ static BUILT_IN: &[(&str, &str)] = built_in![
     "mice",
     "m51",
     "milky-way-andromeda",
+    "local-group",
     "cartwheel",
     "minor-merger",
     "toomre-retrograde",

@@ -185,8 +185,8 @@ mod tests {
 
     #[test]
     fn every_setting_comes_back_from_its_command_line_and_its_file() {
-        comes_back::<ViewRequest>(&["scene"], 46);
-        comes_back::<FilmRequest>(&["scene"], 47);
+        comes_back::<ViewRequest>(&["scene"], 48);
+        comes_back::<FilmRequest>(&["scene"], 49);
         comes_back::<RunRequest>(&["--out", "run", "scene"], 32);
     }
 

@@ -15,10 +15,12 @@ use super::ValueRange;
     )
 )]
 pub struct LookRequest {
-    /// Colour bodies by component, speed, acceleration, age or density
+    /// Colour bodies by component, speed, acceleration, age or density; or draw a map along the line
+    /// of sight: surface-density, surface-brightness (mag/arcsec2 in V, one solar luminosity per solar
+    /// mass) or velocity (its mean, positive away)
     #[cfg_attr(feature = "options", arg(long, value_name = "BY", visible_alias = "color"))]
     pub colour: Option<String>,
-    /// Palette for speed, acceleration, age and density
+    /// Palette for what is not coloured by component
     #[cfg_attr(feature = "options", arg(long, default_value_t = LookRequest::default().palette, value_name = "NAME"))]
     pub palette: String,
     /// Draw dark matter as well
@@ -87,9 +89,12 @@ pub struct LookRequest {
     /// Do not draw the paths of the bodies (drawn if there are at most three)
     #[cfg_attr(feature = "options", arg(long))]
     pub no_paths: bool,
-    /// Speeds, accelerations or densities at the ends of the palette, in the bodies' units
-    /// [default: follow the bodies]
-    #[cfg_attr(feature = "options", arg(long, value_name = "LEAST,MOST"))]
+    /// Values at the ends of the palette, in the bodies' units; of surface-brightness as
+    /// surface-density [default: follow the bodies]
+    #[cfg_attr(
+        feature = "options",
+        arg(long, value_name = "LEAST,MOST", allow_hyphen_values = true)
+    )]
     pub colour_range: Option<ValueRange>,
     /// Trails: seconds in which light fades to a third instead of vanishing at once; 0 for none
     #[cfg_attr(feature = "options", arg(long, default_value_t = LookRequest::default().trails, value_name = "SECS"))]
@@ -98,6 +103,12 @@ pub struct LookRequest {
     /// for none
     #[cfg_attr(feature = "options", arg(long, default_value_t = LookRequest::default().streaks, value_name = "TIME"))]
     pub streaks: f64,
+    /// No background, far sky or vignette; PNG pictures are transparent where nothing shines
+    #[cfg_attr(feature = "options", arg(long))]
+    pub transparent: bool,
+    /// PNG pictures with 16 bits a channel instead of 8
+    #[cfg_attr(feature = "options", arg(long))]
+    pub deep: bool,
     /// What draws the pictures: auto, gpu or cpu
     #[cfg_attr(feature = "options", arg(long, default_value_t = LookRequest::default().renderer, value_name = "WHO"))]
     pub renderer: String,
@@ -130,6 +141,8 @@ impl Default for LookRequest {
             colour_range: None,
             trails: 0.0,
             streaks: 0.0,
+            transparent: false,
+            deep: false,
             renderer: "auto".to_owned(),
         }
     }

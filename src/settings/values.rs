@@ -118,7 +118,7 @@ impl fmt::Display for Point {
     }
 }
 
-/// Two numbers greater than 0, the second the larger. As text, LEAST,MOST.
+/// Two finite numbers, the second the larger. As text, LEAST,MOST.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ValueRange(pub [f64; 2]);
@@ -127,10 +127,11 @@ impl FromStr for ValueRange {
     type Err = String;
 
     fn from_str(text: &str) -> std::result::Result<Self, String> {
-        let fits = |[least, most]: &[f64; 2]| *least > 0.0 && most > least && most.is_finite();
-        numbers(text).filter(fits).map(Self).ok_or_else(|| {
-            "expected two numbers greater than 0, the second the larger, such as 0.1,3".to_owned()
-        })
+        let fits = |[least, most]: &[f64; 2]| least.is_finite() && most > least && most.is_finite();
+        numbers(text)
+            .filter(fits)
+            .map(Self)
+            .ok_or_else(|| "expected two numbers, the second the larger, such as 0.1,3".to_owned())
     }
 }
 

@@ -5,6 +5,7 @@ mod cameras;
 mod diagram;
 mod films;
 mod gpu;
+mod maps;
 mod medium;
 mod pictures;
 mod resolution;

@@ -149,6 +149,7 @@ fn scene_bits_are_unchanged() {
         ("mice", 0xa062c4bb16a9350a),
         ("m51", 0x4f2a0aa5835c8a20),
         ("milky-way-andromeda", 0x3f6387a420aa3ee3),
+        ("local-group", 0xe393f630ad006de7),
         ("cartwheel", 0x2816cc361cef26e1),
         ("minor-merger", 0x10fcd946251df7ba),
         ("toomre-retrograde", 0x3831cc7ef162bc11),

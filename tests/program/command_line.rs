@@ -418,6 +418,11 @@ fn render_writes_films_and_does_not_overwrite() {
         &[&make[..], &["--frames", "3", "--out", &film]].concat(),
         &["is there already", "--force"],
     );
+    let deep = at("deep.apng");
+    refused(
+        &[&make[..], &["--deep", "--frames", "3", "--out", &deep]].concat(),
+        &["--deep", "picture.png or frames/"],
+    );
     // A single picture shows the initial state, or that of the requested time, with either
     // renderer.
     for renderer in ["cpu", "gpu"] {

@@ -53,7 +53,15 @@ pub fn main(args: &Args) -> Result<Ended> {
     args.engine.by.chosen()?;
     let renderer = Renderer::from_name(&args.look.renderer)?;
     let mut style = args.look.style()?;
-    let single = gravitile::render::film::format_of(&args.out)?.single;
+    let format = gravitile::render::film::format_of(&args.out)?;
+    let single = format.single;
+    if (style.transparent || style.deep) && !format.is_png() {
+        let option = if style.transparent { "--transparent" } else { "--deep" };
+        let allowed = "picture.png or frames/";
+        return Err(
+            Error::value(format!("the output with {option}"), args.out.display(), allowed).into()
+        );
+    }
     let is_one = single || args.moment.is_some();
     let frames = args.frames.unwrap_or(if is_one { 1 } else { 300 });
     if frames == 0 || (single && frames > 1) {

@@ -6,7 +6,7 @@ use glam::DVec2;
 use super::theme::DIM;
 use super::{ViewChoice, growth, status};
 use gravitile::bodies::Component;
-use gravitile::render::legend::{colour_bar, component_colours, shown};
+use gravitile::render::legend::{bar_colour, colour_bar, component_colours};
 use gravitile::render::overlay::{ScaleBar, axes};
 use gravitile::render::paths::Piece;
 use gravitile::render::{Camera, Look, PictureSize};
@@ -139,7 +139,7 @@ pub fn legend(ui: &Ui, look: &Look, units: &Units, components: &[Component], cov
                 let from = left + vec2(BAR * k as f32 / BAR_STEPS as f32, -6.0);
                 let part = egui::Rect::from_min_size(from, vec2(BAR / BAR_STEPS as f32, 6.0));
                 let at = k as f32 / (BAR_STEPS - 1) as f32;
-                painter.rect_filled(part, 0.0, colour(shown(look.style.palette.at(at))));
+                painter.rect_filled(part, 0.0, colour(bar_colour(look, at)));
             }
             let [least, most] = ends;
             painter.text(left + vec2(0.0, 2.0), Align2::LEFT_TOP, least, font.clone(), DIM);

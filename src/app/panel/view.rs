@@ -115,6 +115,7 @@ pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec
                     "Young to old by the snapshot's formation times; without them, by where a body began in its component: the middle counts as oldest"
                         .to_owned()
                 }
+                by if by.is_map() => format!("A map of the {name} along the line of sight"),
                 _ => format!("Colours bodies by their {name} (c for the next)"),
             };
             ui.selectable_value(&mut style.colour_by, by, name).on_hover_text(about);
@@ -132,7 +133,7 @@ pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec
             style.palette = default;
         }
     });
-    if !matches!(style.colour_by, ColourBy::Component | ColourBy::Age) {
+    if !matches!(style.colour_by, ColourBy::Component | ColourBy::Age | ColourBy::Velocity) {
         let unit = colour_unit(style.colour_by, facts.units);
         range(ui, facts.colour_range, &mut style.value_range, &unit);
     }

@@ -20,7 +20,7 @@ macro_rules! card {
     };
 }
 
-pub(super) const CARDS: [Card; 26] = [
+pub(super) const CARDS: [Card; 27] = [
     card!("galaxy-collision", "Two galaxies meet", "They draw out long tails, fall back and merge"),
     card!(
         "gas-collision",
@@ -34,6 +34,11 @@ pub(super) const CARDS: [Card; 26] = [
         "milky-way-andromeda",
         "Our own collision",
         "The Milky Way and Andromeda, from three billion years on"
+    ),
+    card!(
+        "local-group",
+        "And the third one",
+        "The same with Triangulum, which flies through between them"
     ),
     card!("cartwheel", "Cartwheel", "One galaxy falls through another, and a ring runs outwards"),
     card!(

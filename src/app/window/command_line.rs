@@ -184,6 +184,8 @@ impl Shown<'_> {
             colour_range: style.value_range.map(|range| ValueRange(range.map(short))),
             trails: short(style.trail_secs),
             streaks: short(style.streak_time),
+            transparent: style.transparent,
+            deep: style.deep,
             renderer: self.start.renderer.clone(),
         }
     }
@@ -349,6 +351,8 @@ mod tests {
             "colour_range" => &["--colour-range", "0.1,3"],
             "trails" => &["--trails", "2"],
             "streaks" => &["--streaks", "0.5"],
+            "transparent" => &["--transparent"],
+            "deep" => &["--deep"],
             "renderer" => &["--renderer", "cpu"],
             "target" => &["--target", "-1.5,0,2"],
             "throw" => &[

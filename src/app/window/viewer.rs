@@ -200,7 +200,7 @@ impl Viewer {
         let reduced = self.quality.reduced(&self.choice.style);
         let drawn = self.reduced_look.as_ref().or(self.look.as_ref());
         let every = self.quality.every();
-        let is_drawn = |look: &Look| look.style == reduced && look.every == every;
+        let is_drawn = |look: &Look| look.requested == reduced && look.every == every;
         if is_known && drawn.is_some_and(is_drawn) {
             return Ok(false);
         }
@@ -218,7 +218,8 @@ impl Viewer {
                 &session.initial.bodies,
                 Some(acceleration),
                 &session.initial.survey,
-            )?;
+            )?
+            .in_units(self.choice.units(&session.initial.template.units));
             // After the beginning of a run the scale must suit the current state.
             if let Some(state) = latest {
                 look.follow_values(&state.bodies, Some(&state.acceleration), f64::INFINITY);

@@ -82,6 +82,13 @@ pub struct FilmFormat {
     open: fn(&Path, &FilmOptions) -> Result<OpenFilm>,
 }
 
+impl FilmFormat {
+    /// Whether its pictures are PNG files, which may be transparent or have 16 bits a channel.
+    pub fn is_png(&self) -> bool {
+        matches!(self.suffix, None | Some("png"))
+    }
+}
+
 /// All kinds, one entry each.
 pub const FILM_FORMATS: &[FilmFormat] = &[
     #[cfg(feature = "webp")]

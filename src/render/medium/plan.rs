@@ -1,6 +1,6 @@
 //! Parameters of the medium for a look, and their form for one picture.
 
-use glam::DVec3;
+use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 
 use super::{LEVELS, Medium, OPACITY_UNITS, SLICES, WEIGHT};
@@ -14,7 +14,7 @@ use crate::render::splat::Point;
 /// Side of the finest cube, in distances to the eighth neighbour.
 const FINEST: f64 = 0.3;
 /// Mean optical depth of the inner half of the gas, with dust at full strength.
-const DEPTH_OF_GAS: f64 = 2.2;
+const DEPTH_OF_GAS: f64 = 4.5;
 /// Bodies of gas per column in that region.
 const GAS_PER_COLUMN: f64 = 3.0;
 /// Least and largest width of a column, relative to the picture's shorter side.
@@ -39,6 +39,9 @@ pub struct Plan {
     pub counts_all: bool,
     /// Number of gas bodies, and their median distance from their middle.
     pub gas: (usize, f64),
+    /// How flat the gas is: n . flatness n is the square of its projected area seen along n, about 1
+    /// for a disk seen face-on.
+    pub flatness: DMat3,
     /// Strength of dust, 0 (none) to 1.
     pub dust: f64,
 }
@@ -97,9 +100,11 @@ impl Plan {
         let focal_px = camera.focal_px(size);
         let (gas, radius) = self.gas;
         let radius_px = radius * focal_px / camera.distance;
-        // Half of the gas is within its median radius.
-        let wanted =
-            radius_px * (2.0 * std::f64::consts::PI * GAS_PER_COLUMN / gas.max(1) as f64).sqrt();
+        // Half of the gas is within its median radius. Edge-on, more of it is in a column.
+        let sight = camera.axes_in_world()[2];
+        let area = sight.dot(self.flatness * sight).clamp(1e-4, 1.0).sqrt();
+        let wanted = radius_px
+            * (2.0 * std::f64::consts::PI * area * GAS_PER_COLUMN / gas.max(1) as f64).sqrt();
         let column_px = wanted.clamp(COLUMNS[0] * side, COLUMNS[1] * side);
         let across = |pixels: u32| match self.has_dust() {
             true => libm::ceil(f64::from(pixels) / column_px) as u32,

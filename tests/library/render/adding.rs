@@ -161,7 +161,7 @@ fn canvas_adapts_to_size_body_count_and_method() {
         canvas.add_by(requested);
         canvas.resize(gpu, size).unwrap();
         canvas.reset_exposure();
-        let offscreen = Offscreen::new(gpu, size).unwrap();
+        let offscreen = Offscreen::new(gpu, size, FORMAT).unwrap();
         let mut encoder = device.create_command_encoder(&Default::default());
         canvas.paint(gpu, &mut encoder, offscreen.view(), points, (&camera, &look), 0.0).unwrap();
         let picture = pollster::block_on(offscreen.begin(gpu, encoder)).unwrap();

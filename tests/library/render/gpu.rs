@@ -411,3 +411,46 @@ fn sizes_beyond_the_device_limit_are_refused() {
     }
     assert!(Painter::gpu(device, queue, PictureSize::new(most.min(8192), 1).unwrap()).is_ok());
 }
+
+/// The PNG file of a picture, seen over black: red, green and blue in steps of 65535.
+fn over_black(image: &Image) -> Vec<f64> {
+    let mut bytes = Vec::new();
+    image.write_png(&mut bytes).unwrap();
+    let mut reader = png::Decoder::new(std::io::Cursor::new(bytes)).read_info().unwrap();
+    let mut data = vec![0; reader.output_buffer_size().unwrap()];
+    let info = reader.next_frame(&mut data).unwrap();
+    assert_eq!(info.bit_depth, png::BitDepth::Sixteen);
+    assert_eq!(info.color_type, png::ColorType::Rgba);
+    let words = data.chunks_exact(2).map(|c| f64::from(u16::from_be_bytes([c[0], c[1]])));
+    let words: Vec<f64> = words.collect();
+    words.chunks_exact(4).flat_map(|p| [0, 1, 2].map(|k| p[k] * p[3] / 65535.0)).collect()
+}
+
+#[test]
+fn deep_transparent_pictures_have_the_light_of_plain_ones_and_finer_steps() {
+    let bodies = two_galaxies(5000);
+    let size = PictureSize::new(160, 90).unwrap();
+    let dark = Style { transparent: true, ..Style::default() };
+    let camera = Camera::default().framing(&bodies, &dark, 0.95, size);
+    let paint = |painter: &mut Painter, style: &Style| {
+        let look = Look::new(style, &bodies, None).unwrap();
+        painter.paint(&bodies, &camera, &look, 0.0).unwrap()
+    };
+    let mut deep = Vec::new();
+    for mut painter in [Painter::cpu(size), gpu_painter(size)] {
+        let plain = paint(&mut painter, &Style { dither: false, ..dark.clone() });
+        let found = over_black(&paint(&mut painter, &Style { deep: true, ..dark.clone() }));
+        let bytes = plain.rgba().chunks_exact(4).flat_map(|p| &p[..3]);
+        for (&byte, &word) in bytes.zip(&found) {
+            // Half a step of 255, and what the tables of the 8-bit encoding are off by.
+            assert!((f64::from(byte) * 257.0 - word).abs() < 0.8 * 257.0, "{byte} {word}");
+        }
+        assert!(found.iter().filter(|word| (**word % 257.0) > 2.0).count() > found.len() / 2);
+        // Back to 8 bits, on the same painter.
+        assert_eq!(paint(&mut painter, &Style { dither: false, ..dark.clone() }), plain);
+        deep.push(found);
+    }
+    let largest = deep[0].iter().zip(&deep[1]).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+    // As compare_pictures() allows for half floats in the light.
+    assert!(largest < 8.0 * 257.0, "{largest}");
+}

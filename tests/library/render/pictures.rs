@@ -155,7 +155,7 @@ fn non_finite_bodies_do_not_break_the_picture() {
         bodies.velocity[i] = DVec3::splat(far);
     }
     bodies.mass[5] = -1.0;
-    for colour_by in [ColourBy::Component, ColourBy::Speed] {
+    for (colour_by, _) in ColourBy::ALL {
         let style = Style { colour_by, ..style.clone() };
         assert!(Look::new(&style, &bodies, None).is_ok());
         let image = Painter::cpu(frame).paint(&bodies, &camera, &look, 0.0).unwrap();

@@ -7,6 +7,7 @@ use gravitile::render::diagram::{DiagramUniform, DrawnBox, Mark};
 use gravitile::render::exposure_pass::{ExposureState, ToneUniform};
 use gravitile::render::glow::{self, Smoothing};
 use gravitile::render::look_uniform::{ComponentLook, LookUniform};
+use gravitile::render::map::{self, MapUniform};
 use gravitile::render::medium::{self, MediumUniform};
 use gravitile::render::sky::SkySprite;
 use gravitile::render::sky_pass::SkyUniform;
@@ -180,8 +181,11 @@ fn host_and_shader_structs_have_equal_layouts() {
                 tile_columns,
                 tile_rows,
                 smoothing,
+                map,
+                scale,
             }
         );
+        same_layout!(source, MapUniform { kind, light_from, light_factor, line_from, line_factor });
         same_layout!(
             source,
             Smoothing {
@@ -239,6 +243,10 @@ fn host_and_shader_constants_are_equal() {
     assert_eq!(constant(&source("sprite"), "LUCK"), splat::LUCK);
     assert!(exposed("MOST_LUCK") >= splat::LUCK);
     assert_eq!(constant(&source("tone_map"), "KNEE"), tone::KNEE);
+    for name in ["sprite", "tone_map"] {
+        assert_eq!(constant(&source(name), "MEAN_SPAN"), palette::MEAN_SPAN);
+    }
+    assert_eq!(constant(&source("tone_map"), "LINE_SHADE"), map::LINE_SHADE);
     assert_eq!(constant(&source("tone_map"), "MOST_BLEACH"), tone::MOST_BLEACH);
     assert_eq!(constant(&source("tone_map"), "BLEACH"), tone::BLEACH);
     assert_eq!(constant(&source("tone_map"), "LARGEST"), hdr_image::LARGEST);

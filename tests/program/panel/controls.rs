@@ -44,8 +44,8 @@ fn scene_tab_restarts_loads_and_sets_parameters() {
         && input.set.is_empty() && input.n.is_none() && input.seed.is_none()));
 
     after(&mut harness, |h| h.get_by_role(WidgetRole::ComboBox).click());
-    let picked = click(&mut harness, "plummer");
-    assert!(matches!(&picked[..], [Action::Load(input)] if input.input == "plummer"), "{picked:?}");
+    let picked = click(&mut harness, "mice");
+    assert!(matches!(&picked[..], [Action::Load(input)] if input.input == "mice"), "{picked:?}");
 
     // Changing a parameter causes no action yet; the button then sets it by name.
     assert_eq!(slide(&mut harness, "mass ratio", 0.5), []);

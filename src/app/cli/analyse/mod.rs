@@ -248,6 +248,9 @@ fn measure(
                 })?
         }
     };
+    if let Some(range) = args.range.filter(|ValueRange([least, _])| *least <= 0.0) {
+        return Err(Error::value("--range", range, "two numbers greater than 0").into());
+    }
     let mut shells = Vec::new();
     if with_shells {
         let edges = match args.range {

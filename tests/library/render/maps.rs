@@ -1,0 +1,196 @@
+//! Maps read back from their pictures: each pixel's colour, apart from its brightness, gives its place
+//! along the palette.
+
+use std::f64::consts::TAU;
+
+use glam::DVec3;
+use gravitile::bodies::{Bodies, Component, Role};
+use gravitile::render::palette::Palette;
+use gravitile::render::{Camera, ColourBy, Look, Painter, PictureSize, Style};
+
+use crate::render::gpu::{difference, gpu_painter};
+use crate::render::two_galaxies;
+
+/// A disk with an exponential profile of scale length 1 in the xy plane, in which everything turns
+/// with speed `speed`; every other body is three times as heavy.
+fn disk(n: usize, speed: f64) -> Bodies {
+    let mut bodies = Bodies::with_capacity(n);
+    bodies.components = vec![Component::new("disk", Role::Disk)];
+    for i in 0..n {
+        // Even in mass: the cumulative profile 1 - (1 + r) exp(-r) is inverted by bisection.
+        let part = (i as f64 + 0.5) / n as f64;
+        let (mut low, mut high) = (0.0, 40.0);
+        for _ in 0..60 {
+            let r: f64 = 0.5 * (low + high);
+            if 1.0 - (1.0 + r) * libm::exp(-r) < part { low = r } else { high = r }
+        }
+        // Golden angles, which leave no arms.
+        let (sin, cos) = libm::sincos(TAU * (0.618_033_988_749_895 * i as f64).fract());
+        let mass = if i % 2 == 0 { 1.0 } else { 3.0 };
+        let velocity = DVec3::new(-sin, cos, 0.0) * speed;
+        bodies.push(mass, DVec3::new(cos, sin, 0.0) * low, velocity, 0);
+    }
+    bodies
+}
+
+/// Places along the palette of all pixels, `None` where nothing is drawn.
+fn places(
+    painter: &mut Painter,
+    bodies: &Bodies,
+    style: &Style,
+    camera: &Camera,
+) -> Vec<Option<f64>> {
+    let look = Look::new(style, bodies, None).unwrap();
+    let image = painter.paint(bodies, camera, &look, 0.0).unwrap();
+    let mut bytes = Vec::new();
+    image.write_png(&mut bytes).unwrap();
+    let mut reader = png::Decoder::new(std::io::Cursor::new(bytes)).read_info().unwrap();
+    let mut data = vec![0; reader.output_buffer_size().unwrap()];
+    reader.next_frame(&mut data).unwrap();
+    let words: Vec<f64> = data
+        .chunks_exact(2)
+        .map(|c| f64::from(u16::from_be_bytes([c[0], c[1]])) / 65535.0)
+        .collect();
+    let linear =
+        |x: f64| if x <= 0.04045 { x / 12.92 } else { libm::pow((x + 0.055) / 1.055, 2.4) };
+    let hue = |rgb: [f64; 3]| rgb.map(|c| c / (rgb[0] + rgb[1] + rgb[2]));
+    const STEPS: usize = 1000;
+    // As the passes interpolate their table.
+    let table = style.palette.table();
+    let hues: Vec<[f64; 3]> = (0..=STEPS)
+        .map(|k| {
+            let along = k as f64 / STEPS as f64 * (table.len() - 1) as f64;
+            let first = (along as usize).min(table.len() - 2);
+            let at = |c: usize| {
+                let [from, to] = [table[first][c], table[first + 1][c]].map(f64::from);
+                from + (to - from) * (along - first as f64)
+            };
+            hue([at(0), at(1), at(2)])
+        })
+        .collect();
+    let place = |pixel: &[f64]| {
+        let rgb = [linear(pixel[0]), linear(pixel[1]), linear(pixel[2])];
+        let seen = hue(rgb);
+        let apart = |k: &usize| -> f64 { (0..3).map(|c| (hues[*k][c] - seen[c]).powi(2)).sum() };
+        let nearest = (0..=STEPS).min_by(|a, b| apart(a).total_cmp(&apart(b))).unwrap();
+        (rgb[0] + rgb[1] + rgb[2] > 2e-3).then_some(nearest as f64 / STEPS as f64)
+    };
+    words.chunks_exact(words.len() / image.size().pixels()).map(place).collect()
+}
+
+fn painters(size: PictureSize) -> [Painter; 2] {
+    [Painter::cpu(size), gpu_painter(size)]
+}
+
+/// The camera and a style for maps that can be read back: 16 bits, over black.
+fn view(colour_by: ColourBy, range: [f64; 2]) -> (Camera, Style) {
+    let camera = Camera {
+        distance: 40.0,
+        fov_rad: 0.2,
+        azimuth_rad: -0.5 * std::f64::consts::PI,
+        elevation_rad: 30f64.to_radians(),
+        ..Camera::default()
+    };
+    let style = Style {
+        colour_by,
+        value_range: Some(range),
+        palette: Palette::from_name("viridis").unwrap(),
+        deep: true,
+        background: [0.0; 3],
+        ..Style::default()
+    };
+    (camera, style)
+}
+
+#[test]
+fn mass_in_a_surface_density_map_is_the_mass_in_sight() {
+    let size = PictureSize::new(240, 180).unwrap();
+    let bodies = disk(40_000, 0.0);
+    let (camera, style) = view(ColourBy::SurfaceDensity, [1.0, 1e6]);
+    let camera = Camera { distance: 25.0, ..camera };
+    let (sin, cos) = libm::sincos(camera.elevation_rad);
+    let eye = DVec3::new(0.0, -cos, sin) * camera.distance;
+    let focal_px = camera.focal_px(size);
+    // Mass per solid angle is surface density at any distance: (target / depth)^2 of the mass counts.
+    let mut expected = 0.0;
+    for (x, mass) in bodies.position.iter().zip(&bodies.mass) {
+        let away = *x - eye;
+        let depth = away.dot(-eye / camera.distance);
+        let up = away.dot(DVec3::new(0.0, sin, cos));
+        let [right_px, up_px] = [away.x, up].map(|side| side * focal_px / depth);
+        if right_px.abs() < 120.0 && up_px.abs() < 90.0 {
+            expected += mass * (camera.distance / depth).powi(2);
+        }
+    }
+    assert!(expected < 0.97 * bodies.total_mass(), "some of it should be out of the picture");
+    let area = (camera.distance / focal_px).powi(2);
+    for mut painter in painters(size) {
+        let found: f64 = places(&mut painter, &bodies, &style, &camera)
+            .into_iter()
+            .flatten()
+            .map(|place| libm::pow(10.0, 6.0 * place) * area)
+            .sum();
+        // Kernels that follow the density move 2 % more mass out of the middle than into it; some
+        // crosses the border.
+        assert!((found / expected - 1.0).abs() < 0.04, "{found} of {expected}");
+    }
+}
+
+#[test]
+fn velocity_map_is_that_of_a_rotating_disk() {
+    let size = PictureSize::new(240, 180).unwrap();
+    let (bodies, speed) = (disk(40_000, 200.0), 200.0);
+    let (camera, style) = view(ColourBy::Velocity, [-250.0, 250.0]);
+    let scale = camera.distance / camera.focal_px(size);
+    for mut painter in painters(size) {
+        let (mut sum, mut count, mut most) = (0.0, 0, 0f64);
+        let found = places(&mut painter, &bodies, &style, &camera);
+        for (at, place) in found.into_iter().enumerate() {
+            let (column, row) = ((at % 240) as f64 + 0.5, (at / 240) as f64 + 0.5);
+            // The disk is seen 60 degrees from its axis, with the y axis pointing away.
+            let (x, y) =
+                ((column - 120.0) * scale, (90.0 - row) * scale / 30f64.to_radians().sin());
+            let r = x.hypot(y);
+            let Some(place) = place.filter(|_| (0.8..2.5).contains(&r)) else { continue };
+            let expected = speed * 30f64.to_radians().cos() * x / r;
+            let error = (-250.0 + 500.0 * place - expected).abs();
+            (sum, count, most) = (sum + error, count + 1, most.max(error));
+        }
+        assert!(count > 4000, "{count} pixels");
+        // Neighbours within the kernel have other directions, most near the minor axis; the
+        // perspective moves the disk by up to 5 % of its radius.
+        assert!(
+            sum / f64::from(count) < 5.0 && most < 40.0,
+            "mean {}, most {most}",
+            sum / f64::from(count)
+        );
+    }
+}
+
+#[test]
+fn device_and_cpu_maps_agree() {
+    let bodies = two_galaxies(5000);
+    for (colour_by, width, height, bloom) in [
+        (ColourBy::SurfaceDensity, 320, 180, 1.0),
+        (ColourBy::SurfaceBrightness, 321, 181, 0.5),
+        (ColourBy::Velocity, 180, 320, 1.0),
+        (ColourBy::SurfaceDensity, 90, 70, 0.0),
+        (ColourBy::Velocity, 1280, 900, 1.0),
+    ] {
+        let size = PictureSize::new(width, height).unwrap();
+        let style = Style { colour_by, bloom, ..Style::default() };
+        let camera = Camera::default().framing(&bodies, &style, 0.95, size);
+        let look = Look::new(&style, &bodies, None).unwrap();
+        let [cpu, gpu] = painters(size).map(|mut p| p.paint(&bodies, &camera, &look, 0.0).unwrap());
+        let (mean, _) = difference(&cpu, &gpu);
+        let steps = cpu.rgba().iter().zip(gpu.rgba()).map(|(a, b)| a.abs_diff(*b));
+        let off = steps.filter(|step| *step > 8).count() as f64 / cpu.rgba().len() as f64;
+        // Where a map is flat, the last bits of half floats move its lines by pixels.
+        assert!(mean < 1.3 && off < 0.03, "{colour_by:?}: mean {mean}, {off} of the channels");
+        // Control: another map differs.
+        let other = Style { colour_by: ColourBy::Speed, ..style };
+        let look = Look::new(&other, &bodies, None).unwrap();
+        let other = Painter::cpu(size).paint(&bodies, &camera, &look, 0.0).unwrap();
+        assert!(difference(&cpu, &other).0 > 2.0);
+    }
+}
