@@ -124,7 +124,7 @@ mod tests {
     }
 
     /// Texts of which each option takes one that changes it.
-    const SAMPLES: [&str; 9] = [
+    const SAMPLES: [&str; 10] = [
         "-0.375",
         "7",
         "x.y=0.5",
@@ -133,6 +133,7 @@ mod tests {
         "0.5,2",
         "plummer:mass=2.5,scale=1e-3",
         "cluster:mass=2.5,size=1e-3,n=20",
+        "softening=0.125",
         "it's a name",
     ];
 

@@ -91,6 +91,7 @@ impl World {
             left_out: None,
             message: None,
             message_is_error: false,
+            compared: None,
         };
         let actions = world.panel.show(ui, &facts, &mut ViewChoice::default());
         // Requested kernels run from the next frame on, as in the window.

@@ -10,7 +10,7 @@ use gravitile::integrate::Integrator;
 use gravitile::integrate::blocks::BlockSettings;
 use gravitile::live::Command;
 use gravitile::scene::Orbit;
-use gravitile::settings::{DeviceCount, Throw};
+use gravitile::settings::{Comparison, DeviceCount, Throw};
 use gravitile::sim::{EngineKind, Settings};
 
 /// How the bodies are integrated.
@@ -49,6 +49,8 @@ pub enum Action {
     Integration(Integration),
     /// Other numbers of the external field, keeping the current state.
     Field(Field),
+    /// A second run beside this one with another setting, or none.
+    Compare(Option<Comparison>),
     /// Other bodies.
     Load(Input),
     /// Restarts the present bodies from their beginning.

@@ -50,6 +50,18 @@ pub fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
     ui.colored_label(DIM, format!("Over time{}:", after(", ", &time)));
     let shown = Shown { reports, time: time.factor };
     single(ui, "energy error", shown, |r| r.energy_error);
+    if let Some(compared) = &facts.compared {
+        let [first, second] = compared.histories;
+        let both = [first, second].map(|history| Shown { reports: history.reports(), ..shown });
+        ui.colored_label(DIM, "energy error of both runs");
+        let legend = Legend::default().position(Corner::LeftTop).background_alpha(0.4);
+        frame("both runs", 110.0, both[0]).legend(legend).show(ui, |plot| {
+            for ((of_run, name), colour) in both.iter().zip(&compared.names).zip(LINES) {
+                let points = of_run.points(|r| r.energy_error);
+                draw(plot, name, points, colour, LineStyle::Solid);
+            }
+        });
+    }
     single(ui, "virial ratio", shown, |r| r.report.diagnostics.virial_ratio());
     let in_unit = |what: &str, unit: &Measure| format!("{what}{}", after(", ", unit));
     single(ui, &in_unit("|momentum|", &momentum), shown, |r| {

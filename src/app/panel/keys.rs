@@ -4,7 +4,7 @@
 use egui::{Context, Key as Code, Modifiers};
 
 use super::theme::{self, DIM};
-use super::{Action, Facts, Viewpoint};
+use super::{Action, Facts, Viewpoint, compare};
 use gravitile::live::{Command, Tempo};
 
 /// A key and what it does.
@@ -79,6 +79,7 @@ pub const KEYS: &[Key] = &[
         let first = (!f.moments.is_empty()).then_some(0);
         next.or(first).map(Action::GoToMoment).into_iter().collect()
     }),
+    key("v", &[Code::V], "two runs side by side, or one", compare::toggled),
     key("t", &[Code::T], "throw in with a drag, or turn again", |_| vec![Action::ThrowMode]),
     key("1 2 3", &[Code::Num1], "shell, random sphere, expanding", |_| load("random-shell")),
     key("", &[Code::Num2], "", |_| load("random-sphere")),

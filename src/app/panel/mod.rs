@@ -4,6 +4,7 @@
 mod accuracy;
 mod actions;
 mod card;
+mod compare;
 mod conservation;
 mod devices;
 mod facts;
@@ -35,6 +36,7 @@ mod wgsl;
 
 pub use actions::{Action, Integration};
 pub use card::BodyCard;
+pub use compare::Compared;
 pub use devices::Shared;
 pub use facts::{Facts, Input};
 pub use history::History;
@@ -134,6 +136,7 @@ pub struct Panel {
     /// What a drag in the picture throws in, if it does.
     pub throw: ThrowForm,
     accuracy: accuracy::AccuracyForm,
+    compare: compare::CompareForm,
     field: field::FieldForm,
     file: file::FileForm,
     kernel: kernel::KernelForm,
@@ -284,6 +287,7 @@ impl Panel {
             }
             Tab::Physics => {
                 physics::show(ui, facts, (&mut self.accuracy, &mut self.field), actions);
+                self.compare.show(ui, facts, actions);
             }
             Tab::Kernel => {
                 self.kernel.show(ui, facts, actions);

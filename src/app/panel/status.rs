@@ -46,6 +46,7 @@ pub(super) fn show(
         if messages_only {
             return;
         }
+        energies(ui, facts, free);
         transport::show(ui, facts, width, actions);
         line(ui, facts, width);
         // Messages included: nothing else is drawn over them.
@@ -120,6 +121,28 @@ pub(super) fn height(context: &egui::Context) -> f32 {
 
 fn note(ui: &mut Ui, content: impl FnOnce(&mut Ui)) {
     theme::note().show(ui, |ui| ui.horizontal_top(content));
+}
+
+/// The energy errors of two runs since they parted, each below its picture, and the difference.
+fn energies(ui: &mut Ui, facts: &Facts, free: egui::Rect) {
+    let Some(compared) = &facts.compared else { return };
+    let texts = match compared.energy_errors {
+        Some([first, second]) => [
+            format!("energy error {}", percent(first)),
+            format!("energy error {}, difference {}", percent(second), percent(second - first)),
+        ],
+        None => ["energy error: not yet measured", ""].map(str::to_owned),
+    };
+    let about = "(E - E0) / |E0| since the two runs parted";
+    ui.horizontal(|ui| {
+        let places = [free.left(), free.center().x];
+        for (text, left) in texts.iter().zip(places).filter(|(text, _)| !text.is_empty()) {
+            ui.add_space((left + MARGIN - ui.cursor().min.x).max(0.0));
+            let text = RichText::new(text).size(SIZE).color(theme::BRIGHT);
+            let label = |ui: &mut Ui| ui.add(egui::Label::new(text).extend());
+            theme::caption().show(ui, label).inner.on_hover_text(about);
+        }
+    });
 }
 
 /// A part of the line at the bottom.

@@ -2,7 +2,7 @@
 
 use egui::{ComboBox, DragValue, Slider, SliderClamping, Ui};
 
-use super::theme::{InUnit, heading, offer, reset_after, resets};
+use super::theme::{InUnit, heading, offer, reset_after, resets, unless};
 use super::{Action, Facts};
 use gravitile::bodies::Role;
 use gravitile::render::captions::Captions;
@@ -182,8 +182,9 @@ pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec
         }
     });
     let about = "Light fades instead of vanishing; seconds until a third is left";
+    let refused = facts.compared.is_some().then_some("Two runs side by side have no trails");
     reset_after(ui, &mut style.trail_secs, defaults.trail_secs, |ui, secs| {
-        ui.add(Slider::new(secs, 0.0..=10.0).text("trails").suffix(" s")).on_hover_text(about);
+        unless(ui, refused, Slider::new(secs, 0.0..=10.0).text("trails").suffix(" s"), about);
     });
     let about = "Light drawn out in space along the paths of bodies, over this much simulated time";
     let longest = longest_streak(facts.hints.until);

@@ -44,6 +44,7 @@ impl WindowState {
             Action::Tree(tree) => self.change_tree(tree)?,
             Action::Integration(integration) => self.change_integration(integration)?,
             Action::Field(field) => self.change_field(field)?,
+            Action::Compare(differs) => self.compare(differs)?,
             Action::MeasureScore => self.measure(Measuring::score)?,
             Action::EditKernel => self.edit_kernel()?,
             Action::SaveKernel(text) => self.save_kernel(text)?,

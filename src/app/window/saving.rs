@@ -48,6 +48,10 @@ impl WindowState {
         let path = free_name(path);
         let size = PictureSize::new(width, height)?;
         let Some(session) = &self.simulated.session else { return Ok(()) };
+        if session.second.is_some() {
+            let problem = "saved pictures show one run: end the second one first (v)";
+            return Err(Error::Outside(problem.to_owned()));
+        }
         let Some((points, camera, look)) = self.scene_to_draw() else { return Ok(()) };
         let over = self.viewer.diagram.diagram();
         let on_top = self.viewer.on_top(session, 0.0);
@@ -76,6 +80,10 @@ impl WindowState {
     /// Starts a film of this size, or as large as the free part of the window.
     pub(super) fn record(&mut self, path: &Path, size: Option<[u32; 2]>) -> Result<()> {
         let Some(session) = &self.simulated.session else { return Ok(()) };
+        if session.second.is_some() {
+            let problem = "films show one run: end the second one first (v)";
+            return Err(Error::Outside(problem.to_owned()));
+        }
         let path = free_name(path);
         let size = match size {
             Some([width, height]) => PictureSize::new(width, height)?,
@@ -152,6 +160,7 @@ impl WindowState {
             default_follow: session.default_follow(),
             start: &self.start,
             throws: &initial.throws,
+            beside: session.second.as_ref().map(|second| &second.differs),
             now: (session.live.status().time, session.live.keeper().paused),
         }))
     }

@@ -225,6 +225,7 @@ impl World {
             left_out: self.left_out.as_deref(),
             message: self.message.as_ref().map(|(text, _)| text.as_str()),
             message_is_error: self.message.as_ref().is_some_and(|(_, bad)| *bad),
+            compared: None,
         };
         self.actions.extend(panel.pressed(ui.ctx(), &facts));
         self.actions.extend(panel.show(ui, &facts, view));

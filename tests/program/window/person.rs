@@ -311,6 +311,11 @@ impl Session {
         self.log.borrow_mut().lines().iter().any(|logged| logged.starts_with(line))
     }
 
+    /// The last logged line that starts with `line`.
+    pub fn last_line(&self, line: &str) -> Option<String> {
+        self.log.borrow_mut().lines().iter().rev().find(|logged| logged.starts_with(line)).cloned()
+    }
+
     /// Whether it has logged that this effect is left out.
     pub fn has_left_out(&self, effect: &str) -> bool {
         let mut log = self.log.borrow_mut();
