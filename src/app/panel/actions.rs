@@ -120,6 +120,8 @@ pub enum Action {
     SavePath(PathBuf),
     /// Folds or unfolds the panel.
     FoldPanel,
+    /// Switches between the dark and the light theme.
+    Light,
     /// Shows or hides the sheet of keys.
     Help,
     /// Shows the sheet of scene pictures.

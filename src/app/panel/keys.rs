@@ -102,6 +102,7 @@ pub const KEYS: &[Key] = &[
     key(FOLD, &[Code::Tab, Code::Backtick], "fold or unfold the panel", |_| {
         vec![Action::FoldPanel]
     }),
+    key("l", &[Code::L], "light panel, for projectors", |_| vec![Action::Light]),
     key("F11", &[Code::F11], "full screen", |_| vec![Action::Fullscreen]),
     key("F12", &[Code::F12], "save a picture", |f| {
         let name = format!("gravitile-{:06}.png", f.status.steps);
@@ -185,9 +186,9 @@ pub fn sheet(context: &Context, open: &mut bool) {
     let high = (room.y - 60.0).max(100.0);
     // A row of keys is 23 points high.
     let needed = match (has_gesture_column, columns) {
-        (true, _) => 430.0,
-        (false, 2) => 600.0,
-        _ => 920.0,
+        (true, _) => 462.0,
+        (false, 2) => 632.0,
+        _ => 970.0,
     };
     egui::Window::new("Keys and mouse")
         // egui remembers a height for each id; other columns need another one.

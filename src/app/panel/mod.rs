@@ -16,6 +16,7 @@ mod kernel;
 mod kernel_editor;
 mod keys;
 mod learn;
+mod light;
 mod names;
 mod numbers;
 pub mod overlay;
@@ -41,6 +42,7 @@ pub use devices::Shared;
 pub use facts::{Facts, Input};
 pub use history::History;
 pub use keys::{KEYS, Key, sheet};
+pub use light::background;
 pub use scene::{MeetingOffer, SceneForm};
 pub use score::ScoreForm;
 pub use status::{BEHIND, LEFT_OUT};
@@ -113,6 +115,8 @@ pub struct Panel {
     /// Whether there are neither panel nor bar, only messages: the window is embedded in another
     /// page.
     pub is_hidden: bool,
+    /// Whether it is light, with high contrast.
+    pub light: bool,
     /// The tab that is shown.
     pub tab: Tab,
     /// Its width in points when last shown unfolded.
@@ -191,7 +195,7 @@ impl Panel {
         free.max -= self.covers(ui.ctx());
         self.card.show(ui.ctx(), facts, free, &mut view.follow);
         if growth::is_due(ui.ctx(), "status") {
-            status::show(ui, facts, free, self.is_hidden, &mut actions);
+            status::show(ui, facts, free, (self.is_hidden, self.light), &mut actions);
         }
         if ui.input(|input| !input.raw.hovered_files.is_empty()) {
             drop_hint(ui.ctx(), free);
@@ -203,6 +207,15 @@ impl Panel {
             sheet(ui.ctx(), &mut self.help);
         }
         actions
+    }
+
+    /// Gives everything drawn in this frame the colours of the theme.
+    pub fn tint(&self, context: &egui::Context) {
+        if self.light {
+            let mut free = context.content_rect();
+            free.max -= self.covers(context);
+            light::turn(context, free);
+        }
     }
 
     /// The points that it or the welcome sheet covers: a width at the right, or a height below in
@@ -300,6 +313,7 @@ impl Panel {
             Tab::View => {
                 view::show(ui, facts, view, actions);
                 self.path.show(ui, facts, view, actions);
+                light::switch(ui, &mut self.light);
             }
             Tab::Learn => self.learn.show(ui, facts, actions),
             Tab::Numbers => {
@@ -328,7 +342,7 @@ impl Panel {
 
 /// Shows, while files hover over the window, that they can be dropped.
 fn drop_hint(context: &egui::Context, free: egui::Rect) {
-    let layer = egui::LayerId::new(egui::Order::Foreground, egui::Id::unique("drop here"));
+    let layer = egui::LayerId::new(egui::Order::Foreground, egui::Id::unique(light::DROP));
     let (painter, rect) = (context.layer_painter(layer), free.shrink(8.0));
     painter.rect_filled(rect, 6.0, egui::Color32::from_black_alpha(190));
     let stroke = egui::Stroke::new(2.0, theme::LINES[0]);

@@ -33,15 +33,16 @@ const HEIGHT: &str = "height of the status";
 const DEFAULT_HEIGHT: f32 = 50.0;
 
 /// Messages, progress and the line at the bottom of the picture, within the part that the panel
-/// leaves free. With `messages_only`, only messages and progress.
+/// leaves free. With `messages_only`, only messages and progress; `light`: on a background of their own,
+/// as the light theme needs.
 pub(super) fn show(
     ui: &mut Ui,
     facts: &Facts,
     free: egui::Rect,
-    messages_only: bool,
+    (messages_only, light): (bool, bool),
     actions: &mut Vec<Action>,
 ) {
-    at_the_bottom(ui, free, |ui, width| {
+    at_the_bottom(ui, free, light && !messages_only, |ui, width| {
         messages(ui, facts, actions);
         if messages_only {
             return;
@@ -55,7 +56,7 @@ pub(super) fn show(
     });
 }
 
-fn at_the_bottom(ui: &Ui, free: egui::Rect, content: impl FnOnce(&mut Ui, f32)) {
+fn at_the_bottom(ui: &Ui, free: egui::Rect, filled: bool, content: impl FnOnce(&mut Ui, f32)) {
     let width = (free.width() - 2.0 * MARGIN).max(60.0);
     egui::Area::new(egui::Id::unique("status"))
         .pivot(Align2::LEFT_BOTTOM)
@@ -64,7 +65,8 @@ fn at_the_bottom(ui: &Ui, free: egui::Rect, content: impl FnOnce(&mut Ui, f32)) 
         .show(ui.ctx(), |ui| {
             ui.set_max_width(width);
             ui.style_mut().wrap_mode = Some(egui::TextWrapMode::Wrap);
-            content(ui, width);
+            let fill = if filled { Color32::BLACK } else { Color32::TRANSPARENT };
+            egui::Frame::new().fill(fill).corner_radius(4).show(ui, |ui| content(ui, width));
         });
 }
 

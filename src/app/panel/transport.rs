@@ -2,10 +2,11 @@
 //! states to go back to, with the moments that the scene marks.
 
 use egui::{
-    Align2, Color32, CornerRadius, FontId, LayerId, Order, Pos2, Rect, Role, Sense, Shape, Stroke,
-    StrokeKind, Ui, WidgetInfo, vec2,
+    Align2, Color32, CornerRadius, FontId, Id, LayerId, Order, Pos2, Rect, Role, Sense, Shape,
+    Stroke, StrokeKind, Ui, WidgetInfo, vec2,
 };
 
+use super::light::NOTE;
 use super::theme::{BRIGHT, DIM, LINES, offer, quantity};
 use super::{Action, Facts};
 use gravitile::live::Command;
@@ -150,7 +151,7 @@ fn bar(ui: &mut Ui, facts: &Facts, width: f32, actions: &mut Vec<Action>) {
 fn note(ui: &Ui, text: String, x: f32, bar: Rect) {
     let room = ui.ctx().content_rect().shrink(4.0);
     // Over messages and the film's sign, which are above the bar.
-    let painter = ui.ctx().layer_painter(LayerId::new(Order::Tooltip, ui.scope_id().with("note")));
+    let painter = ui.ctx().layer_painter(LayerId::new(Order::Tooltip, Id::unique(NOTE)));
     let galley = painter.layout(text, FontId::proportional(12.0), DIM, room.width() - 8.0);
     let size = galley.size() + vec2(8.0, 4.0);
     let left = (x - 0.5 * size.x).min(bar.right() - size.x).max(bar.left().min(room.left()));

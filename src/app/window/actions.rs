@@ -20,6 +20,7 @@ impl WindowState {
             action,
             Action::Screenshot(..)
                 | Action::Help
+                | Action::Light
                 | Action::Welcome
                 | Action::Escape
                 | Action::AskToQuit
@@ -95,6 +96,7 @@ impl WindowState {
                 let has_sheet = std::mem::take(&mut self.panel.welcome.open);
                 self.panel.open = (has_sheet || !self.panel.open) && !self.panel.is_hidden;
             }
+            Action::Light => self.panel.light ^= true,
             Action::Help => self.panel.help = !self.panel.help,
             Action::Welcome => self.panel.welcome.open = true,
             Action::Fullscreen => self.output.toggle_fullscreen(),

@@ -79,7 +79,7 @@ impl WindowState {
         let device = open_device(&window, Box::new(display.clone()), &request.engine.adapter)?;
         let open = preferences.panel_open && machine::has_room_for_panel() && !request.embed;
         let mut panel = Panel::new(open, preferences.tab);
-        panel.is_hidden = request.embed;
+        (panel.is_hidden, panel.light) = (request.embed, preferences.light);
         panel.welcome.open = !preferences.welcomed && request.is_default;
         Ok(async move {
             let device = device.await?;

@@ -17,9 +17,6 @@ use gravitile::gpu::{begin_drawing, caught};
 
 /// Side in pixels of the square tiles; only non-empty tiles are composited.
 const TILE: u32 = 32;
-/// The panel's background, as dark as the sky next to it.
-const BEHIND_PANEL: wgpu::Color =
-    wgpu::Color { r: 3.0 / 255.0, g: 4.0 / 255.0, b: 8.0 / 255.0, a: 1.0 };
 /// All of a texture.
 const WHOLE: Rect = Rect::from_min_max(Pos2::ZERO, Pos2::new(1.0, 1.0));
 
@@ -36,6 +33,8 @@ pub struct Layers {
     /// drawing a textured mesh.
     copies: bool,
     are_stale: bool,
+    /// The colour behind the panel.
+    behind: Color32,
 }
 
 #[derive(Default)]
@@ -64,6 +63,7 @@ impl Layers {
             over,
             copies,
             are_stale: false,
+            behind: Color32::BLACK,
         }
     }
 
@@ -109,7 +109,9 @@ impl Layers {
         update_buffers(egui, (device, queue), encoder, &jobs, screen)?;
         for (k, layer) in self.layers.iter_mut().enumerate() {
             if let (true, Some(view)) = (changed[k], &layer.view) {
-                let load = wgpu::LoadOp::Clear([BEHIND_PANEL, wgpu::Color::TRANSPARENT][k]);
+                let [r, g, b, a] = self.behind.to_array().map(|byte| f64::from(byte) / 255.0);
+                let behind = wgpu::Color { r, g, b, a };
+                let load = wgpu::LoadOp::Clear([behind, wgpu::Color::TRANSPARENT][k]);
                 let pass = begin_drawing(encoder, "layer", view, load);
                 egui.render(&mut pass.forget_lifetime(), &jobs[..ends[k]], screen);
                 layer.cover(screen);
@@ -191,6 +193,11 @@ impl Layers {
         let pass = begin_drawing(encoder, "layers", &view, wgpu::LoadOp::Load);
         self.over.render(&mut pass.forget_lifetime(), &jobs, &screen);
         Ok(())
+    }
+
+    /// Sets the colour behind the panel.
+    pub fn put_behind(&mut self, colour: Color32) {
+        self.are_stale |= std::mem::replace(&mut self.behind, colour) != colour;
     }
 
     /// Invalidates all layers, after a frame that failed before it was submitted.

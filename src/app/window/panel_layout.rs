@@ -70,6 +70,7 @@ impl WindowState {
             platform_output, mut textures_delta, shapes, pixels_per_point, ..
         } = output;
         let has_textures = !textures_delta.set.is_empty();
+        self.output.screen.layers.put_behind(panel::background(self.panel.light));
         let freed = self.output.screen.take_textures(&mut textures_delta);
         machine::take_output(&platform_output);
         self.input.egui_state.handle_platform_output(&self.output.window, platform_output);
@@ -218,6 +219,7 @@ impl WindowState {
                 });
             }
             picker.show(ui.ctx());
+            panel.tint(ui.ctx());
         });
         self.output.panel_secs += 0.1 * (begun.elapsed().as_secs_f64() - self.output.panel_secs);
         // Only the switch itself is stored: other choices end directing for this run only.

@@ -109,6 +109,7 @@ impl WindowState {
         }
         self.preferences.text_size = self.input.context.zoom_factor();
         (self.preferences.panel_open, self.preferences.tab) = (self.panel.open, self.panel.tab);
+        self.preferences.light = self.panel.light;
         self.preferences.welcomed = true;
         self.preferences.take_view(&self.viewer.choice);
         self.preferences.save();

@@ -21,7 +21,8 @@ use gravitile::scene::{Moment, RunHints, Scene};
 use gravitile::sim::{DevicePart, EngineKind, Settings};
 use gravitile::units::Units;
 use gravitile_app::panel::{
-    Action, Facts, History, Input, Integration, Panel, PastMark, Shared, Tab, ViewChoice, style,
+    Action, Facts, History, Input, Integration, Panel, PastMark, Shared, Tab, ViewChoice,
+    background, style,
 };
 
 /// Left edge of the panel: the width of the window's free area.
@@ -174,8 +175,11 @@ impl World {
 
     /// Draws background and panel.
     pub fn draw(ui: &mut egui::Ui, world: &mut Self) {
-        // The window's background colour.
-        ui.painter().rect_filled(ui.ctx().content_rect(), 0.0, egui::Color32::from_rgb(3, 4, 8));
+        // The colours of the picture and behind the panel.
+        let whole = ui.ctx().content_rect();
+        ui.painter().rect_filled(whole, 0.0, background(false));
+        let panel = whole.with_min_x(whole.max.x - world.panel.covers(ui.ctx()).x);
+        ui.painter().rect_filled(panel, 0.0, background(world.panel.light));
         world.show(ui);
     }
 
@@ -229,6 +233,7 @@ impl World {
         };
         self.actions.extend(panel.pressed(ui.ctx(), &facts));
         self.actions.extend(panel.show(ui, &facts, view));
+        panel.tint(ui.ctx());
     }
 
     /// The panel with its default width, `height` points high, next to an empty picture.
