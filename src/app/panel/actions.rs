@@ -65,6 +65,10 @@ pub enum Action {
     GoToMoment(usize),
     /// Bookmarks the current state.
     Bookmark,
+    /// Names a bookmark, by its index in [`super::Facts::past`].
+    NameBookmark(usize, String),
+    /// Removes a bookmark, by its index there.
+    DropBookmark(usize),
     /// Switches between turning the picture with a drag and throwing something in.
     ThrowMode,
     /// Throws something into the run now; its own time is not used.

@@ -3,6 +3,7 @@
 
 mod accuracy;
 mod actions;
+mod bookmarks;
 mod card;
 mod compare;
 mod conservation;
@@ -36,6 +37,7 @@ mod welcome;
 mod wgsl;
 
 pub use actions::{Action, Integration};
+pub use bookmarks::Bookmark;
 pub use card::BodyCard;
 pub use compare::Compared;
 pub use devices::Shared;
@@ -140,6 +142,7 @@ pub struct Panel {
     /// What a drag in the picture throws in, if it does.
     pub throw: ThrowForm,
     accuracy: accuracy::AccuracyForm,
+    bookmarks: bookmarks::BookmarkForm,
     compare: compare::CompareForm,
     field: field::FieldForm,
     file: file::FileForm,
@@ -296,6 +299,7 @@ impl Panel {
                 self.scene.show(ui, facts, actions);
                 if growth::is_due(ui.ctx(), "throw in") {
                     self.throw.show(ui, actions);
+                    self.bookmarks.show(ui, facts, actions);
                 }
             }
             Tab::Physics => {

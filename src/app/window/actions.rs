@@ -63,6 +63,10 @@ impl WindowState {
             Action::GoTo(at) => self.request_past_state(at)?,
             Action::GoToMoment(at) => self.go_to_moment(at)?,
             Action::Bookmark => self.bookmark()?,
+            Action::NameBookmark(at, name) => self.simulated.past.change_mark(at, |mark| {
+                mark.iter_mut().for_each(|bookmark| bookmark.name.clone_from(&name));
+            }),
+            Action::DropBookmark(at) => self.simulated.past.change_mark(at, |mark| *mark = None),
             Action::ThrowMode => self.toggle_throwing(),
             Action::Throw(throw) => self.throw(throw)?,
             Action::Undo => self.undo()?,

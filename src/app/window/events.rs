@@ -178,8 +178,12 @@ impl WindowState {
 
     fn store_state(&mut self, state: &Arc<State>) {
         let dt = self.simulated.session.as_ref().map_or(1.0, |session| session.live.dt());
-        self.simulated.past.take(state, dt > 0.0);
+        let is_bookmark = self.simulated.past.take(state, dt > 0.0);
         self.viewer.aim(state);
+        if is_bookmark {
+            let drawn = self.draw_bookmark(state.time);
+            self.output.report(drawn);
+        }
     }
 
     /// Uses a requested state of the bodies for its purpose.

@@ -28,6 +28,7 @@ impl WindowState {
         let Some(error) = self.output.take_device()? else { return Ok(()) };
         let Some(session) = self.simulated.session.take() else { return Ok(()) };
         self.undo = Undo::default();
+        self.simulated.past.forget_pictures();
         self.input.renew(&self.output.screen);
         (self.viewer.look, self.viewer.look_of) = (None, None);
         let class = self.output.screen.gpu.adapter.class;

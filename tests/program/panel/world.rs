@@ -21,7 +21,7 @@ use gravitile::scene::{Moment, RunHints, Scene};
 use gravitile::sim::{DevicePart, EngineKind, Settings};
 use gravitile::units::Units;
 use gravitile_app::panel::{
-    Action, Facts, History, Input, Integration, Panel, PastMark, Shared, Tab, ViewChoice,
+    Action, Bookmark, Facts, History, Input, Integration, Panel, PastMark, Shared, Tab, ViewChoice,
     background, style,
 };
 
@@ -146,7 +146,12 @@ impl World {
             history: History::default(),
             moments: Vec::new(),
             is_at_end: false,
-            past: (0..10).map(|k| PastMark { time: 0.1 * f64::from(k), marked: k == 4 }).collect(),
+            past: (0..10)
+                .map(|k| PastMark {
+                    time: 0.1 * f64::from(k),
+                    bookmark: (k == 4).then(Bookmark::default),
+                })
+                .collect(),
             times: Some(FrameTimes {
                 number: 7,
                 parts: vec![
