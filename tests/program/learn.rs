@@ -115,7 +115,7 @@ impl World {
     }
 }
 
-const WIDTH: f32 = 330.0;
+const WIDTH: f32 = 360.0;
 
 fn click(harness: &mut Harness<'static, World>, label: &str) -> Vec<Action> {
     harness.state_mut().actions.clear();

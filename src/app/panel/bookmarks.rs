@@ -2,7 +2,7 @@
 
 use egui::{Button, Image, RichText, TextEdit, TextureHandle, Ui, vec2};
 
-use super::theme::{DIM, heading, offer, quantity};
+use super::theme::{DIM, offer, quantity, section};
 use super::{Action, Facts};
 
 /// Size in points of the pictures in the panel.
@@ -37,7 +37,9 @@ pub struct BookmarkForm {
 
 impl BookmarkForm {
     pub(super) fn show(&mut self, ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
-        heading(ui, "Bookmarks");
+        if !section(ui, "Bookmarks") {
+            return;
+        }
         let about =
             "Bookmark the present state, to come back to (m, or the flag below the picture)";
         offer(ui.button("Bookmark this state"), about, actions, Action::Bookmark);

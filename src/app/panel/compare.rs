@@ -2,7 +2,7 @@
 
 use egui::{ComboBox, Slider, SliderClamping, Ui};
 
-use super::theme::{InUnit, heading, released_or_reset};
+use super::theme::{InUnit, named, released_or_reset, section};
 use super::{Action, Facts, History};
 use gravitile::integrate;
 use gravitile::settings::Comparison;
@@ -64,7 +64,9 @@ pub fn toggled(facts: &Facts) -> Vec<Action> {
 
 impl CompareForm {
     pub(super) fn show(&mut self, ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
-        heading(ui, "Two runs side by side");
+        if !section(ui, "Two runs side by side") {
+            return;
+        }
         let differs = facts.compared.as_ref().map(|compared| compared.differs);
         let choices = choices(facts);
         let is_current = |choice: &Comparison| {
@@ -96,8 +98,12 @@ impl CompareForm {
         let about = "A second run of the same bodies, from here on, in the right half of the picture, \
                      with this instead. Camera and clock are common (v)";
         ui.add_enabled_ui(refused.is_none(), |ui| {
-            let list = ComboBox::from_label("compare with").selected_text(shown).show_ui(ui, list);
-            list.response.on_hover_text(about).on_disabled_hover_text(refused.unwrap_or_default());
+            named(ui, "compare with", |ui| {
+                let list = ComboBox::from_id_salt("compare").selected_text(shown).show_ui(ui, list);
+                list.response
+                    .on_hover_text(about)
+                    .on_disabled_hover_text(refused.unwrap_or_default())
+            });
         });
         let Some(Comparison::Softening(now)) = differs else { return };
         let (mut length, suitable) = (*now, facts.hints.softening);
@@ -105,11 +111,10 @@ impl CompareForm {
         let about =
             "Softening length of the second run, which begins again from the first one's state";
         let held = &mut self.softening;
-        released_or_reset(ui, held, (&mut length, 0.0), about, |value| {
+        released_or_reset(ui, held, (&mut length, 0.0), ["eps there", about], |value| {
             Slider::new(value, 0.0..=top)
                 .logarithmic(true)
                 .smallest_positive(top * 1e-4)
-                .text("eps there")
                 .clamping(SliderClamping::Edits)
                 .in_unit(&facts.units.length)
         });

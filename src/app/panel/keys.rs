@@ -176,7 +176,7 @@ pub(super) fn pressed(context: &Context, facts: &Facts, is_closing: bool) -> Vec
 /// Widths of the window in points from which the sheet has two columns of keys, and a third one
 /// with gestures.
 const TWO_COLUMNS: f32 = 720.0;
-const THREE_COLUMNS: f32 = 940.0;
+const THREE_COLUMNS: f32 = 960.0;
 
 /// The sheet of keys, in a window of its own over the picture.
 pub fn sheet(context: &Context, open: &mut bool) {
@@ -227,11 +227,15 @@ fn column(
     number: usize,
     rows: impl IntoIterator<Item = (&'static str, &'static str)>,
 ) {
-    egui::Grid::new(("keys", number)).num_columns(2).spacing([8.0, 3.0]).show(ui, |ui| {
-        for (how, what) in rows {
-            ui.monospace(how);
-            ui.colored_label(DIM, what);
-            ui.end_row();
-        }
-    });
+    egui::Grid::new(("keys", number))
+        .num_columns(2)
+        .min_col_width(theme::NARROW)
+        .spacing([8.0, 3.0])
+        .show(ui, |ui| {
+            for (how, what) in rows {
+                ui.monospace(how);
+                ui.colored_label(DIM, what);
+                ui.end_row();
+            }
+        });
 }

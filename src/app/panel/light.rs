@@ -9,7 +9,7 @@ use egui::epaint::{ClippedShape, Shape};
 use egui::layers::ShapeIdx;
 use egui::{Color32, Context, Id, LayerId, Order, Rect, Rgba, TextureId, Ui};
 
-use super::theme::heading;
+use super::theme::section;
 
 /// Largest contrast to white of a saturated colour: a darker one would hardly have a hue.
 const SATURATED: f32 = 5.0;
@@ -21,7 +21,9 @@ const FLARE: f32 = 0.05;
 pub(super) fn switch(ui: &mut Ui, light: &mut bool) {
     let about = "Dark text on white in the panel, in notes and in the bar, for projectors and bright rooms (l). \
                  The picture stays. The next start has it again, as it has the text size (ctrl and + - 0)";
-    heading(ui, "Panel");
+    if !section(ui, "Panel") {
+        return;
+    }
     ui.checkbox(light, "light, with high contrast").on_hover_text(about);
 }
 

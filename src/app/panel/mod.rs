@@ -102,7 +102,7 @@ impl Tab {
 }
 
 /// Width of the panel in points, until somebody drags its edge.
-const DEFAULT_WIDTH: f32 = 330.0;
+const DEFAULT_WIDTH: f32 = 360.0;
 /// If less than this would be left of the panel, in points, the panel lies below the picture
 /// instead.
 const LEAST_ROOM: f32 = 200.0;
@@ -187,7 +187,7 @@ impl Panel {
             let shown = egui::Panel::right("panel")
                 .resizable(true)
                 .default_size(DEFAULT_WIDTH)
-                .size_range(270.0..=560.0)
+                .size_range(300.0..=560.0)
                 .frame(theme::frame())
                 .show(ui, |ui| self.tabs(ui, facts, view, &mut actions));
             self.width = shown.response.rect.width();

@@ -147,6 +147,9 @@ fn energies(ui: &mut Ui, facts: &Facts, free: egui::Rect) {
     });
 }
 
+/// The number of ranks of [`Part`].
+const RANKS: usize = 6;
+
 /// A part of the line at the bottom.
 struct Part {
     text: String,
@@ -181,11 +184,23 @@ fn line(ui: &mut Ui, facts: &Facts, width: f32) {
             .flatten()
             .collect();
     let font = FontId::proportional(SIZE);
-    let widths = parts.iter().map(|part| {
+    // Each part keeps the largest width that it has had, so that what follows does not jump.
+    let known = egui::Id::unique("widths of the status");
+    let mut widths: [f32; RANKS] = ui.data(|data| data.get_temp(known)).unwrap_or_default();
+    for part in &parts {
         let galley = ui.painter().layout_no_wrap(part.text.clone(), font.clone(), DIM);
-        galley.size().x + GAP
-    });
-    let mut by_rank: Vec<(u8, f32)> = parts.iter().map(|part| part.rank).zip(widths).collect();
+        let width = &mut widths[usize::from(part.rank)];
+        // A number that has become far shorter gives its room back.
+        *width = if *width < 2.0 * galley.size().x {
+            width.max(galley.size().x)
+        } else {
+            galley.size().x
+        };
+    }
+    ui.data_mut(|data| data.insert_temp(known, widths));
+    let width_of = |part: &Part| widths[usize::from(part.rank)];
+    let mut by_rank: Vec<(u8, f32)> =
+        parts.iter().map(|part| (part.rank, width_of(part) + GAP)).collect();
     by_rank.sort_by_key(|(rank, _)| *rank);
     let mut room = width - 2.0 * GAP - signs.len() as f32 * (SIGN + GAP);
     let fits = |&(_, part): &(u8, f32)| {
@@ -202,7 +217,13 @@ fn line(ui: &mut Ui, facts: &Facts, width: f32) {
             for part in parts.iter().filter(|part| part.rank <= most) {
                 let text = RichText::new(&part.text).font(font.clone()).color(part.colour);
                 let label = egui::Label::new(text).extend();
-                ui.add(label).on_hover_text(format!("{}{left}", part.about));
+                let layout = egui::Layout::left_to_right(egui::Align::Center);
+                let place = egui::vec2(width_of(part), SIZE);
+                let label = ui.allocate_ui_with_layout(place, layout, |ui| {
+                    ui.set_min_width(place.x);
+                    ui.add(label)
+                });
+                label.inner.on_hover_text(format!("{}{left}", part.about));
             }
             for about in signs {
                 let (rect, response) =

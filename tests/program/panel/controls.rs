@@ -37,6 +37,25 @@ fn tabs_help_and_folding_work() {
 }
 
 #[test]
+fn sections_fold_by_pointer_and_keyboard_and_stay_folded() {
+    let mut harness = World::on(Tab::View).shown(TALL);
+    let has_slider = |h: &egui_kittest::Harness<'static, World>| {
+        h.query_by_role_and_label(WidgetRole::Slider, "stops").is_some()
+    };
+    assert!(has_slider(&harness));
+    click(&mut harness, "Light");
+    assert!(!has_slider(&harness) && harness.query_by_label("automatic exposure").is_none());
+    assert!(harness.query_by_label("Camera").is_some(), "other sections stay");
+    // Another tab and back.
+    click(&mut harness, "Scene");
+    click(&mut harness, "View");
+    assert!(!has_slider(&harness));
+    after(&mut harness, |h| h.get_by_label("Light").focus());
+    after(&mut harness, |h| h.key_press(egui::Key::Enter));
+    assert!(has_slider(&harness));
+}
+
+#[test]
 fn scene_tab_restarts_loads_and_sets_parameters() {
     let mut harness = World::on(Tab::Scene).shown(TALL);
     assert_eq!(click(&mut harness, "Restart"), [Action::Restart { reset_numbers: true }]);

@@ -28,7 +28,7 @@ use gravitile_app::panel::{
 /// Left edge of the panel: the width of the window's free area.
 pub const FREE: f32 = 270.0;
 /// The panel's default width.
-pub const PANEL: f32 = 330.0;
+pub const PANEL: f32 = 360.0;
 
 /// Everything behind [`Facts`], with the panel and the actions it returned.
 pub struct World {
