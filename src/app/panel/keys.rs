@@ -40,6 +40,9 @@ const fn with(modifiers: Modifiers, key: Key) -> Key {
 
 const IS_PAGE: bool = cfg!(target_arch = "wasm32");
 
+/// Moves the focus to the first control, from where Tab goes on to the next; Escape leaves it.
+const FOCUS: Code = Code::F6;
+
 /// Keys that fold the panel. In a browser Tab goes from control to control.
 pub(super) const FOLD: &str = if IS_PAGE { "`" } else { "Tab or `" };
 
@@ -103,6 +106,8 @@ pub const KEYS: &[Key] = &[
         vec![Action::FoldPanel]
     }),
     key("l", &[Code::L], "light panel, for projectors", |_| vec![Action::Light]),
+    // [`pressed`] moves the focus.
+    key("F6", &[FOCUS], "to the controls: Tab, arrows, Enter; Esc", |_| Vec::new()),
     key("F11", &[Code::F11], "full screen", |_| vec![Action::Fullscreen]),
     key("F12", &[Code::F12], "save a picture", |f| {
         let name = format!("gravitile-{:06}.png", f.status.steps);
@@ -147,15 +152,20 @@ pub(super) fn pressed(context: &Context, facts: &Facts, is_closing: bool) -> Vec
     if !is_closing && context.text_edit_focused() {
         return Vec::new();
     }
+    // egui has taken the focus from a control with Escape already.
+    let has_focus = !IS_PAGE && context.memory(|memory| memory.focused().is_some());
+    let known = egui::Id::unique("had the focus");
+    let had_focus = context.data(|data| data.get_temp(known)).unwrap_or(false);
+    context.data_mut(|data| data.insert_temp(known, has_focus));
     // egui would move its focus with Tab, which folds the panel here, and then take all other keys.
-    if !is_closing && context.input(|input| input.key_pressed(Code::Tab)) {
+    if !is_closing && !has_focus && context.input(|input| input.key_pressed(Code::Tab)) {
         context.memory_mut(|memory| memory.move_focus(egui::FocusDirection::None));
     }
     let answers =
         |action: &Action| matches!(action, Action::Escape | Action::AskToQuit | Action::Quit);
     // An open list takes Escape for itself.
     let is_list_open = !is_closing && egui::Popup::is_any_open(context);
-    let mut actions = Vec::new();
+    let (mut actions, mut takes_focus) = (Vec::new(), false);
     context.input_mut(|input| {
         for key in KEYS {
             let triggered = (key.actions)(facts);
@@ -163,13 +173,21 @@ pub(super) fn pressed(context: &Context, facts: &Facts, is_closing: bool) -> Vec
                 continue;
             }
             for code in key.codes {
-                let is_taken = is_list_open && *code == Code::Escape;
+                let is_taken = match *code {
+                    Code::Escape => is_list_open || had_focus && !is_closing,
+                    Code::Tab => has_focus,
+                    _ => false,
+                };
                 if !is_taken && input.consume_key(key.modifiers, *code) {
+                    takes_focus |= *code == FOCUS;
                     actions.extend(triggered.clone());
                 }
             }
         }
     });
+    if takes_focus {
+        context.memory_mut(|memory| memory.move_focus(egui::FocusDirection::Next));
+    }
     actions
 }
 
@@ -186,9 +204,9 @@ pub fn sheet(context: &Context, open: &mut bool) {
     let high = (room.y - 60.0).max(100.0);
     // A row of keys is 23 points high.
     let needed = match (has_gesture_column, columns) {
-        (true, _) => 462.0,
-        (false, 2) => 632.0,
-        _ => 970.0,
+        (true, _) => 485.0,
+        (false, 2) => 655.0,
+        _ => 993.0,
     };
     egui::Window::new("Keys and mouse")
         // egui remembers a height for each id; other columns need another one.
