@@ -231,7 +231,7 @@ impl SceneBodies {
         canvas.add_by(options.adding);
         let mut times = Timeline::new(handles.device, handles.queue);
         let offscreen =
-            gravitile::render::offscreen::Offscreen::new(handles, size).expect("a target");
+            gravitile::render::offscreen::Offscreen::new(handles, size, format).expect("a target");
         let points = DevicePoints {
             pos_mass: &self.pos_mass,
             velocity: &self.velocity,

@@ -1,5 +1,6 @@
 //! From a request to bodies: a scene by name, a scene file or a snapshot, with suggested settings.
 
+mod comparison;
 mod isolated;
 #[cfg(any(test, all(target_arch = "wasm32", feature = "web")))]
 mod packed;

@@ -93,6 +93,10 @@ pub struct Live {
     inspection: Inspection,
     /// No step begins at this time or later.
     until: Option<f64>,
+    /// Steps are taken to this time even while paused.
+    follows: Option<f64>,
+    /// The time that the steps allowed so far lead to.
+    allowed: f64,
     frame: u64,
     count: usize,
     tracker: Tracker,
@@ -175,6 +179,8 @@ impl Live {
             checkpoints: Cadence::new(CHECKPOINTS),
             inspection: Inspection::default(),
             until: None,
+            follows: None,
+            allowed: time,
             frame: 0,
             count,
             tracker: Tracker::default(),
@@ -253,6 +259,8 @@ impl Live {
         let is_still = self.resting || self.mover.is_changing();
         let due = if is_still { 0 } else { self.keeper.due(wall_secs, self.dt) };
         let due = self.until.map_or(due, |until| due.min(self.steps_to(until)));
+        let due = if is_still { 0 } else { due.max(self.steps_behind()) };
+        self.allowed = self.mover.reached().time + due as f64 * self.dt;
         let slice = FrameSlice {
             gpu: &self.gpu,
             encoder,
@@ -283,6 +291,22 @@ impl Live {
     /// removes the limit.
     pub fn go_until(&mut self, time: Option<f64>) {
         self.until = time;
+    }
+
+    /// Makes it take the steps to this time, even while paused or beyond [`Live::go_until`]; `None`
+    /// ends that. One simulation follows another so.
+    pub fn follow(&mut self, time: Option<f64>) {
+        self.follows = time;
+    }
+
+    /// The time that the steps allowed so far lead to; infinite if their number has no limit.
+    pub fn allowed_until(&self) -> f64 {
+        self.allowed
+    }
+
+    /// Number of steps to the time that it follows.
+    fn steps_behind(&self) -> u64 {
+        self.follows.map_or(0, |time| self.steps_to(time))
     }
 
     /// Number of steps to a time, in the direction of time; the last one may pass it.

@@ -83,7 +83,10 @@ impl Live {
     /// Whether simulated time passes or is about to, so that the next frame differs from the last
     /// one.
     pub fn is_moving(&self) -> bool {
-        let is_due = !self.status.ready || !self.keeper.is_still() || self.mover.is_changing();
+        let is_due = !self.status.ready
+            || !self.keeper.is_still()
+            || self.mover.is_changing()
+            || self.steps_behind() > 0;
         !self.resting && is_due && !self.mover.has_ended()
     }
 

@@ -91,7 +91,8 @@ impl MapUniform {
         background: [f32; 3],
     ) -> [f32; 3] {
         let brightness = (here[0] - self.light_from) * self.light_factor;
-        let part = if self.kind == 2 { here[1] } else { brightness }.max(0.0).min(1.0);
+        let part = if self.kind == 2 { here[1] } else { brightness };
+        let part = part.clamp(0.0, 1.0);
         let along = part * (SCALE_STEPS - 1) as f32;
         let first = (along as usize).min(SCALE_STEPS - 2);
         let weight = along - first as f32;
@@ -99,9 +100,9 @@ impl MapUniform {
         let change = (self.line(right) - line).abs() + (self.line(below) - line).abs();
         let apart = (line - (line + 0.5).floor()).abs();
         // A pixel and a half wide; left out where noise would cover everything with lines.
-        let drawn = (1.5 - apart / change.max(1e-6)).max(0.0).min(1.0);
-        let shade = 1.0 - LINE_SHADE * drawn * (2.0 - 4.0 * change).max(0.0).min(1.0);
-        let shown = (16.0 * brightness).max(0.0).min(1.0);
+        let drawn = (1.5 - apart / change.max(1e-6)).clamp(0.0, 1.0);
+        let shade = 1.0 - LINE_SHADE * drawn * (2.0 - 4.0 * change).clamp(0.0, 1.0);
+        let shown = (16.0 * brightness).clamp(0.0, 1.0);
         std::array::from_fn(|k| {
             let own = scale[first][k] + (scale[first + 1][k] - scale[first][k]) * weight;
             background[k] + (own * shade - background[k]) * shown

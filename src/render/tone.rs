@@ -172,11 +172,13 @@ impl Developer {
         });
         let (map, style) = (MapUniform::new(look), &look.style);
         let shade = |y: usize, planes: &mut Planes| {
-            for x in 0..width {
-                let at = |x: usize, y: usize| values[y.min(height - 1) * width + x.min(width - 1)];
+            let at = |x: usize, y: usize| values[y.min(height - 1) * width + x.min(width - 1)];
+            let [reds, greens, blues] = planes;
+            let pixels = reds.iter_mut().zip(greens).zip(blues).enumerate();
+            for (x, ((red, green), blue)) in pixels {
                 let near = [at(x, y), at(x + 1, y), at(x, y + 1)];
                 let colour = map.colour(near, &look.uniform.scale, style.background);
-                (0..3).for_each(|k| planes[k][x] = colour[k].sqrt());
+                [*red, *green, *blue] = colour.map(f32::sqrt);
             }
         };
         self.encoded(hdr.size(), &Style { dither: false, ..style.clone() }, shade)

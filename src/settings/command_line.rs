@@ -124,7 +124,7 @@ mod tests {
     }
 
     /// Texts of which each option takes one that changes it.
-    const SAMPLES: [&str; 10] = [
+    const SAMPLES: [&str; 11] = [
         "-0.375",
         "7",
         "x.y=0.5",
@@ -134,6 +134,7 @@ mod tests {
         "plummer:mass=2.5,scale=1e-3",
         "cluster:mass=2.5,size=1e-3,n=20",
         "on",
+        "softening=0.125",
         "it's a name",
     ];
 

@@ -13,6 +13,7 @@
 mod adapter;
 #[cfg(feature = "options")]
 mod command_line;
+mod comparison;
 mod dispatch;
 mod engine;
 mod input;
@@ -30,6 +31,7 @@ mod values;
 pub use adapter::{AdapterIdentity, AdapterName, AdapterRequest, one_or_several};
 #[cfg(feature = "options")]
 pub use command_line::CommandLine;
+pub use comparison::Comparison;
 pub use dispatch::Dispatch;
 pub use engine::{EngineRequest, MethodRequest, TreeRequest};
 pub use input::{Assignment, InputRequest, count};

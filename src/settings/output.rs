@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{EngineRequest, InputRequest, LookRequest, PictureSize, Point, StepRequest, Throw};
+use super::{
+    Comparison, EngineRequest, InputRequest, LookRequest, PictureSize, Point, StepRequest, Throw,
+};
 
 /// A simulation recorded in a folder.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -165,6 +167,13 @@ pub struct ViewRequest {
     /// (degrees) turn a galaxy; seed. In the bodies' units
     #[cfg_attr(feature = "options", arg(long, value_name = "THING", help_heading = "Window"))]
     pub throw: Vec<Throw>,
+    /// Show a second run of the same bodies beside the first, with another softening=LENGTH (in the
+    /// bodies' units), method=NAME or integrator=NAME
+    #[cfg_attr(
+        feature = "options",
+        arg(long, value_name = "SETTING=VALUE", help_heading = "Window")
+    )]
+    pub beside: Option<Comparison>,
     /// Show the picture alone, without panel and bar, as inside another page
     #[cfg_attr(feature = "options", arg(long, help_heading = "Window"))]
     pub embed: bool,

@@ -4,6 +4,7 @@
 use crate::common;
 
 mod changes;
+mod following;
 mod inspection;
 mod reports;
 mod same_bits;

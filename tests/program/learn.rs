@@ -91,6 +91,7 @@ impl World {
             left_out: None,
             message: None,
             message_is_error: false,
+            compared: None,
         };
         let actions = world.panel.show(ui, &facts, &mut ViewChoice::default());
         // Requested kernels run from the next frame on, as in the window.
@@ -114,7 +115,7 @@ impl World {
     }
 }
 
-const WIDTH: f32 = 330.0;
+const WIDTH: f32 = 360.0;
 
 fn click(harness: &mut Harness<'static, World>, label: &str) -> Vec<Action> {
     harness.state_mut().actions.clear();

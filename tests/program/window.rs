@@ -7,6 +7,7 @@
 use crate::common::{lose, skip};
 use crate::panel::world;
 
+mod beside;
 mod cameras;
 mod card;
 mod display;

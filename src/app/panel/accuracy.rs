@@ -5,7 +5,7 @@
 
 use egui::{Button, Slider, SliderClamping, Ui};
 
-use super::theme::{DIM, InUnit, heading, released_or_reset, resets, unless};
+use super::theme::{DIM, InUnit, released_or_reset, resets, section, unless};
 use super::{Action, Facts, Integration};
 use gravitile::forces::Precision;
 use gravitile::integrate::{self, Integrator};
@@ -30,7 +30,9 @@ impl AccuracyForm {
         let now = Integration::of(settings);
         let defaults = facts.defaults;
         let mut requested = now.clone();
-        heading(ui, "Integrator");
+        if !section(ui, "Integrator") {
+            return;
+        }
         ui.horizontal_wrapped(|ui| {
             for integrator in integrate::ALL {
                 let current = integrator == settings.integrator;
@@ -57,7 +59,7 @@ impl AccuracyForm {
             self.steps(ui, facts, &mut requested);
         }
         ui.horizontal_wrapped(|ui| {
-            ui.label("precision").on_hover_text(PRECISION);
+            ui.colored_label(DIM, "precision").on_hover_text(PRECISION);
             let first = tiers(facts.engine, facts.method, integrator)[0];
             let current = settings.precision.unwrap_or(first);
             for (tier, name) in Precision::ALL {
@@ -83,17 +85,21 @@ impl AccuracyForm {
     fn steps(&mut self, ui: &mut Ui, facts: &Facts, requested: &mut Integration) {
         let (blocks, defaults) = (&mut requested.blocks, &facts.defaults.blocks);
         let about = "Aarseth's accuracy parameter: each body's steps grow with its square root";
-        released_or_reset(ui, &mut self.eta, (&mut blocks.eta, defaults.eta), about, |value| {
-            eta_slider(value, 1e-6, "eta")
-        });
+        released_or_reset(
+            ui,
+            &mut self.eta,
+            (&mut blocks.eta, defaults.eta),
+            ["eta", about],
+            |value| eta_slider(value, 1e-6),
+        );
         if facts.settings.integrator.order > 4 {
             let about = "The same for the sixth-order criterion: steps grow with it. The mean of both is used";
             released_or_reset(
                 ui,
                 &mut self.eta6,
                 (&mut blocks.eta6, defaults.eta6),
-                about,
-                |value| eta_slider(value, 1e-4, "eta6"),
+                ["eta6", about],
+                |value| eta_slider(value, 1e-4),
             );
         }
         let about =
@@ -102,13 +108,18 @@ impl AccuracyForm {
         let mut exponent = blocks.dt_max.log2();
         let suited = defaults.dt_max.log2();
         let unit = Measure::of(&facts.units.time);
-        released_or_reset(ui, &mut self.dt_max, (&mut exponent, suited), about, |value| {
-            Slider::new(value, suits - 6.0..=suits + 8.0)
-                .step_by(1.0)
-                .text("dt-max")
-                .clamping(SliderClamping::Edits)
-                .in_measure_by(&unit, f64::exp2, |dt| dt.log2().round())
-        });
+        released_or_reset(
+            ui,
+            &mut self.dt_max,
+            (&mut exponent, suited),
+            ["dt-max", about],
+            |value| {
+                Slider::new(value, suits - 6.0..=suits + 8.0)
+                    .step_by(1.0)
+                    .clamping(SliderClamping::Edits)
+                    .in_measure_by(&unit, f64::exp2, |dt| dt.log2().round())
+            },
+        );
         blocks.dt_max = exponent.round().exp2();
         let note = "Each body has its own step; dt is how often all are brought to the same time and shown.";
         ui.colored_label(DIM, note);
@@ -116,12 +127,8 @@ impl AccuracyForm {
 }
 
 /// A slider for an accuracy parameter, from `least` to 1.
-fn eta_slider<'a>(value: &'a mut f64, least: f64, name: &'static str) -> Slider<'a> {
-    Slider::new(value, least..=1.0)
-        .logarithmic(true)
-        .text(name)
-        .clamping(SliderClamping::Edits)
-        .in_unit("")
+fn eta_slider(value: &mut f64, least: f64) -> Slider<'_> {
+    Slider::new(value, least..=1.0).logarithmic(true).clamping(SliderClamping::Edits).in_unit("")
 }
 
 /// Why the engine does not offer this precision; `None` if it does, as far as is known before

@@ -10,7 +10,7 @@ use gravitile::integrate::Integrator;
 use gravitile::integrate::blocks::BlockSettings;
 use gravitile::live::Command;
 use gravitile::scene::Orbit;
-use gravitile::settings::{DeviceCount, Throw};
+use gravitile::settings::{Comparison, DeviceCount, Throw};
 use gravitile::sim::{EngineKind, Settings};
 
 /// How the bodies are integrated.
@@ -49,6 +49,8 @@ pub enum Action {
     Integration(Integration),
     /// Other numbers of the external field, keeping the current state.
     Field(Field),
+    /// A second run beside this one with another setting, or none.
+    Compare(Option<Comparison>),
     /// Other bodies.
     Load(Input),
     /// Restarts the present bodies from their beginning.
@@ -63,6 +65,10 @@ pub enum Action {
     GoToMoment(usize),
     /// Bookmarks the current state.
     Bookmark,
+    /// Names a bookmark, by its index in [`super::Facts::past`].
+    NameBookmark(usize, String),
+    /// Removes a bookmark, by its index there.
+    DropBookmark(usize),
     /// Switches between turning the picture with a drag and throwing something in.
     ThrowMode,
     /// Throws something into the run now; its own time is not used.
@@ -118,6 +124,8 @@ pub enum Action {
     SavePath(PathBuf),
     /// Folds or unfolds the panel.
     FoldPanel,
+    /// Switches between the dark and the light theme.
+    Light,
     /// Shows or hides the sheet of keys.
     Help,
     /// Shows the sheet of scene pictures.

@@ -4,7 +4,7 @@
 use egui::{Align2, Area, Context, Grid, Id, RichText, Ui};
 
 use super::Facts;
-use super::theme::{self, BRIGHT, DIM, WARN, number, quantity, row};
+use super::theme::{self, BRIGHT, DIM, NARROW, WARN, number, quantity, row};
 use gravitile::live::{BodyFacts, Neighbour};
 use gravitile::messages;
 use gravitile::render::Follow;
@@ -88,7 +88,7 @@ fn numbers(ui: &mut Ui, facts: &Facts, about: &BodyFacts) {
     };
     let of_energy =
         |value: f64| format!("{}{energy_unit}", number(value * speed.factor * speed.factor));
-    Grid::new("body").num_columns(2).spacing([10.0, 2.0]).show(ui, |ui| {
+    Grid::new("body").num_columns(2).min_col_width(NARROW).spacing([10.0, 2.0]).show(ui, |ui| {
         row(ui, "mass", "In the bodies' unit of mass", quantity(about.mass, &units.mass));
         let hint = "Relative to the centre of mass of all bodies";
         row(ui, "speed", hint, of_speed(about.speed));

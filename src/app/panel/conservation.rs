@@ -2,14 +2,14 @@
 
 use std::ops::RangeInclusive;
 
-use egui::{Color32, Grid, Rangef, Ui};
+use egui::{Color32, Rangef, Ui};
 use egui_plot::{
     AxisHints, Corner, GridMark, Legend, Line, LineStyle, Plot, PlotPoints, PlotUi, Points,
     uniform_grid_spacer,
 };
 
 use super::history::ReportSample;
-use super::theme::{DIM, LINES, heading, number, offer, quantity, row};
+use super::theme::{DIM, LINES, number, offer, quantity, row, section, table};
 use super::{Action, Facts};
 use gravitile::bodies::Role;
 use gravitile::diagnostics::FRACTIONS;
@@ -32,7 +32,7 @@ pub fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
     };
     let now = &last.report.diagnostics;
     let [energy, momentum, angular] = mechanical_units(facts.units);
-    Grid::new("now").num_columns(2).show(ui, |ui| {
+    table("now").show(ui, |ui| {
         let time = quantity(last.report.time, &facts.units.time);
         row(ui, "at time", "When the latest diagnostics were measured", time);
         let about =
@@ -46,19 +46,33 @@ pub fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
         row(ui, "angular momentum", about, with_unit(now.angular_momentum.length(), &angular));
     });
     let time = Measure::of(&facts.units.time);
-    ui.add_space(4.0);
-    ui.colored_label(DIM, format!("Over time{}:", after(", ", &time)));
     let shown = Shown { reports, time: time.factor };
-    single(ui, "energy error", shown, |r| r.energy_error);
-    single(ui, "virial ratio", shown, |r| r.report.diagnostics.virial_ratio());
-    let in_unit = |what: &str, unit: &Measure| format!("{what}{}", after(", ", unit));
-    single(ui, &in_unit("|momentum|", &momentum), shown, |r| {
-        r.report.diagnostics.momentum.length() * momentum.factor
-    });
-    single(ui, &in_unit("|angular momentum|", &angular), shown, |r| {
-        r.report.diagnostics.angular_momentum.length() * angular.factor
-    });
-    heading(ui, "Lagrangian radii");
+    if section(ui, &format!("Over time{}", after(", ", &time))) {
+        single(ui, "energy error", shown, |r| r.energy_error);
+        if let Some(compared) = &facts.compared {
+            let [first, second] = compared.histories;
+            let both = [first, second].map(|history| Shown { reports: history.reports(), ..shown });
+            ui.colored_label(DIM, "energy error of both runs");
+            let legend = Legend::default().position(Corner::LeftTop).background_alpha(0.4);
+            frame("both runs", 110.0, both[0]).legend(legend).show(ui, |plot| {
+                for ((of_run, name), colour) in both.iter().zip(&compared.names).zip(LINES) {
+                    let points = of_run.points(|r| r.energy_error);
+                    draw(plot, name, points, colour, LineStyle::Solid);
+                }
+            });
+        }
+        single(ui, "virial ratio", shown, |r| r.report.diagnostics.virial_ratio());
+        let in_unit = |what: &str, unit: &Measure| format!("{what}{}", after(", ", unit));
+        single(ui, &in_unit("|momentum|", &momentum), shown, |r| {
+            r.report.diagnostics.momentum.length() * momentum.factor
+        });
+        single(ui, &in_unit("|angular momentum|", &angular), shown, |r| {
+            r.report.diagnostics.angular_momentum.length() * angular.factor
+        });
+    }
+    if !section(ui, "Lagrangian radii") {
+        return;
+    }
     let percent = FRACTIONS.map(|f| format!("{:.0}", f * 100.0)).join(", ");
     let length = Measure::of(&facts.units.length);
     let unit = after("; ", &length);

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use egui::{Button, Ui};
 
-use super::theme::{DIM, heading};
+use super::theme::{DIM, section};
 use super::{Action, Facts};
 use gravitile::settings::DeviceCount;
 use gravitile::sim::{DevicePart, Share};
@@ -32,7 +32,9 @@ pub(super) fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
     if adapters.len() < 2 {
         return;
     }
-    heading(ui, "Devices");
+    if !section(ui, "Devices") {
+        return;
+    }
     let requested = facts.settings.devices;
     let now = parts.len().max(1);
     ui.horizontal_wrapped(|ui| {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{History, Integration, PastMark, Shared};
+use super::{Compared, History, Integration, PastMark, Shared};
 use gravitile::bodies::Component;
 use gravitile::forces::Method;
 use gravitile::forces::direct::gpu::KernelConfig;
@@ -93,6 +93,8 @@ pub struct Facts<'a> {
     pub message: Option<&'a str>,
     /// Whether the message is an error.
     pub message_is_error: bool,
+    /// The second run beside the first, if there is one.
+    pub compared: Option<Compared<'a>>,
 }
 
 impl Facts<'_> {

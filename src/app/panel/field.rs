@@ -5,7 +5,7 @@
 
 use egui::{DragValue, Grid, RichText, Ui};
 
-use super::theme::{DIM, InUnit, WARN, heading};
+use super::theme::{DIM, InUnit, WARN, section};
 use super::{Action, Facts};
 use gravitile::field::{Field, Range, Unit};
 use gravitile::units::{Measure, Units};
@@ -27,7 +27,9 @@ impl FieldForm {
         if now.is_empty() {
             return;
         }
-        heading(ui, "External field");
+        if !section(ui, "External field") {
+            return;
+        }
         let held = self.held.take().filter(|[before, _]| before == now);
         let mut shown = held.map_or_else(|| now.clone(), |[_, shown]| shown);
         let mut is_dragged = false;

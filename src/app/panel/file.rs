@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use egui::{DragValue, TextEdit, Ui};
 
-use super::theme::{DIM, heading, offer};
+use super::theme::{DIM, offer, section};
 use super::{Action, Facts, Input};
 
 /// A page has no files: names are those of downloads.
@@ -39,82 +39,98 @@ impl Default for FileForm {
 
 impl FileForm {
     pub(super) fn show(&mut self, ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
-        heading(ui, "Open");
-        ui.horizontal(|ui| {
-            let (about, hint) = match IS_PAGE {
-                true => ("A scene by its name; Enter opens it", "a scene's name"),
-                false => {
-                    ("A scene by name, a scene file or a snapshot; Enter opens it", "path or scene")
-                }
-            };
-            let field = TextEdit::singleline(&mut self.open).hint_text(hint).desired_width(170.0);
-            if entry(ui, field, hint, "Open", about) && !self.open.trim().is_empty() {
-                actions.push(Action::Load(Input::named(self.open.trim())));
-            }
-            offer(ui.button("…"), "Choose a file (ctrl+o)", actions, Action::OpenDialog);
-        });
-        ui.colored_label(DIM, format!("or drop one or two snapshots onto {WHERE}"));
-
-        heading(ui, "Save the bodies");
-        let about =
-            "The ending sets the format: .gvt (restarts bit for bit), .tipsy, .gadget, .csv, .txt";
-        if let Some(path) = field(ui, &mut self.snapshot, "Save", about) {
-            actions.push(Action::SaveSnapshot(path));
-        }
-
-        heading(ui, "Picture");
-        let [width, height] = self.size.get_or_insert([1920, 1080]);
-        ui.horizontal(|ui| {
-            let sides = 16..=facts.gpu.limits.texture_side.min(16384);
-            let about = "In pixels; need not be the window's size";
-            let wide = ui.add(DragValue::new(width).range(sides.clone()));
-            wide.accessible_name("width").on_hover_text(about);
-            ui.label("x");
-            let high = ui.add(DragValue::new(height).range(sides));
-            high.accessible_name("height").on_hover_text(about);
-            if ui.button("as the window").on_hover_text("Take the window's current size").clicked()
-            {
-                [*width, *height] = facts.picture;
-            }
-        });
-        let (width, height) = (*width, *height);
-        let about = "The picture without the panel, as PNG (F12 saves one at the window's size)";
-        if let Some(path) = field(ui, &mut self.screenshot, "Save", about) {
-            actions.push(Action::Screenshot(path, width, height));
-        }
-
-        heading(ui, "Film");
-        match facts.recording {
-            Some((path, pictures)) => {
-                let secs = pictures as f64 / 30.0;
-                ui.label(format!("recording {}: {secs:.1} s", path.display()));
-                offer(ui.button("Stop"), "End and save the film", actions, Action::StopRecording);
-            }
-            None => {
-                let kinds = match facts.film_name {
-                    "film.webp" => "film.webp, film.mp4, film.apng or frames/",
-                    "film.webm" => "film.webm or film.apng",
-                    only => only,
+        if section(ui, "Open bodies") {
+            ui.horizontal(|ui| {
+                let (about, hint) = match IS_PAGE {
+                    true => ("A scene by its name; Enter opens it", "a scene's name"),
+                    false => (
+                        "A scene by name, a scene file or a snapshot; Enter opens it",
+                        "path or scene",
+                    ),
                 };
-                let about = &format!(
-                    "What the window shows, as {kinds}: 30 pictures a second, equally spaced in simulated time, \
-                     so it plays at the current speed however long recording takes"
-                );
-                let size = self.film_as_picture.then_some([width, height]);
-                let film = self.film.get_or_insert_with(|| facts.film_name.to_owned());
-                if let Some(path) = field(ui, film, "Record", about) {
-                    actions.push(Action::Record(path, size));
+                let field =
+                    TextEdit::singleline(&mut self.open).hint_text(hint).desired_width(170.0);
+                if entry(ui, field, hint, "Open", about) && !self.open.trim().is_empty() {
+                    actions.push(Action::Load(Input::named(self.open.trim())));
                 }
-                ui.horizontal(|ui| {
-                    ui.radio_value(&mut self.film_as_picture, false, "as the window")
-                        .on_hover_text("The size of the part that the panel leaves free");
-                    ui.radio_value(&mut self.film_as_picture, true, format!("{width} x {height}"))
-                        .on_hover_text("The picture size above");
-                });
+                offer(ui.button("…"), "Choose a file (ctrl+o)", actions, Action::OpenDialog);
+            });
+            ui.colored_label(DIM, format!("or drop one or two snapshots onto {WHERE}"));
+        }
+        if section(ui, "Save the bodies") {
+            let about = "The ending sets the format: .gvt (restarts bit for bit), .tipsy, .gadget, .csv, .txt";
+            if let Some(path) = field(ui, &mut self.snapshot, "Save", about) {
+                actions.push(Action::SaveSnapshot(path));
             }
         }
-
-        heading(ui, "Share");
+        let [width, height] = self.size.get_or_insert([1920, 1080]);
+        if section(ui, "Picture") {
+            ui.horizontal(|ui| {
+                let sides = 16..=facts.gpu.limits.texture_side.min(16384);
+                let about = "In pixels; need not be the window's size";
+                let wide = ui.add(DragValue::new(width).range(sides.clone()));
+                wide.accessible_name("width").on_hover_text(about);
+                ui.label("x");
+                let high = ui.add(DragValue::new(height).range(sides));
+                high.accessible_name("height").on_hover_text(about);
+                if ui
+                    .button("as the window")
+                    .on_hover_text("Take the window's current size")
+                    .clicked()
+                {
+                    [*width, *height] = facts.picture;
+                }
+            });
+            let about =
+                "The picture without the panel, as PNG (F12 saves one at the window's size)";
+            if let Some(path) = field(ui, &mut self.screenshot, "Save", about) {
+                actions.push(Action::Screenshot(path, *width, *height));
+            }
+        }
+        let (width, height) = (*width, *height);
+        if section(ui, "Film") {
+            match facts.recording {
+                Some((path, pictures)) => {
+                    let secs = pictures as f64 / 30.0;
+                    ui.label(format!("recording {}: {secs:.1} s", path.display()));
+                    offer(
+                        ui.button("Stop"),
+                        "End and save the film",
+                        actions,
+                        Action::StopRecording,
+                    );
+                }
+                None => {
+                    let kinds = match facts.film_name {
+                        "film.webp" => "film.webp, film.mp4, film.apng or frames/",
+                        "film.webm" => "film.webm or film.apng",
+                        only => only,
+                    };
+                    let about = &format!(
+                        "What the window shows, as {kinds}: 30 pictures a second, equally spaced in simulated time, \
+                     so it plays at the current speed however long recording takes"
+                    );
+                    let size = self.film_as_picture.then_some([width, height]);
+                    let film = self.film.get_or_insert_with(|| facts.film_name.to_owned());
+                    if let Some(path) = field(ui, film, "Record", about) {
+                        actions.push(Action::Record(path, size));
+                    }
+                    ui.horizontal(|ui| {
+                        ui.radio_value(&mut self.film_as_picture, false, "as the window")
+                            .on_hover_text("The size of the part that the panel leaves free");
+                        ui.radio_value(
+                            &mut self.film_as_picture,
+                            true,
+                            format!("{width} x {height}"),
+                        )
+                        .on_hover_text("The picture size above");
+                    });
+                }
+            }
+        }
+        if !section(ui, "Share") {
+            return;
+        }
         let about = "A command that opens this scene with these settings and this view";
         offer(ui.button("Copy the command line"), about, actions, Action::CopyCommandLine);
         let about = "A link that opens this scene in a browser with these settings and this view";

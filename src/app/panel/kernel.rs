@@ -4,7 +4,7 @@ use egui::{Button, Ui};
 
 use super::kernel_editor::{self, KernelEditor};
 use super::learn::heat::{P, Q};
-use super::theme::{DIM, WARN, bytes, heading, offer, pick, row, unless};
+use super::theme::{DIM, SMALL, WARN, bytes, label, offer, pick, row, section, table, unless};
 use super::{Action, Facts, devices, wgsl};
 use gravitile::forces::Method;
 use gravitile::forces::direct::gpu::{Dispatch, KernelConfig, KernelRequest};
@@ -38,15 +38,15 @@ impl KernelForm {
     }
 
     pub(super) fn show(&mut self, ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
-        heading(ui, "Engine");
-        ui.horizontal_wrapped(|ui| {
-            actions.extend(pick(ui, &facts.engine, ENGINES).map(Action::Engine));
-        });
-        let chosen = methods(ui, facts.method, &facts.engine.selectable_methods());
-        actions.extend(chosen.map(Action::Method));
-        // The same height for every engine, so that nothing below jumps away from under the
-        // pointer.
-        ui.scope(|ui| {
+        if section(ui, "Engine") {
+            ui.horizontal_wrapped(|ui| {
+                actions.extend(pick(ui, &facts.engine, ENGINES).map(Action::Engine));
+            });
+            let chosen = methods(ui, facts.method, &facts.engine.selectable_methods());
+            actions.extend(chosen.map(Action::Method));
+            // The same height for every engine, so that nothing below jumps away from under the
+            // pointer.
+            ui.scope(|ui| {
             ui.set_min_height(ENGINE_HEIGHT);
             ui.label(facts.engine_text);
             if facts.engine_reason != "asked for" {
@@ -58,6 +58,7 @@ impl KernelForm {
                 ui.colored_label(DIM, note);
             }
         });
+        }
         devices::show(ui, facts, actions);
         let Some(config) = facts.config else {
             ui.colored_label(WARN, "This adapter cannot run a kernel of this shape.");
@@ -85,7 +86,9 @@ impl KernelForm {
     }
 
     fn shape(&mut self, ui: &mut Ui, facts: &Facts, requested: &mut KernelConfig) {
-        heading(ui, "Kernel");
+        if !section(ui, "Kernel") {
+            return;
+        }
         let about = "With tiles, threads fetch sources into workgroup memory together and reuse them. Without, \
                      every thread reads every source itself and relies on the caches";
         let mut tiled = !requested.untiled;
@@ -175,8 +178,10 @@ impl KernelForm {
 
     fn facts_of(&self, ui: &mut Ui, facts: &Facts, config: KernelConfig) {
         let limits = &facts.gpu.limits;
-        heading(ui, "What that means");
-        egui::Grid::new("kernel facts").num_columns(2).show(ui, |ui| {
+        if !section(ui, "What that means") {
+            return;
+        }
+        table("kernel facts").show(ui, |ui| {
             let n = facts.count as u64;
             let groups = n.div_ceil(u64::from(config.sinks_per_workgroup())) * u64::from(config.s);
             let about = "Threads per workgroup, and how many the adapter allows";
@@ -235,7 +240,7 @@ fn methods(ui: &mut Ui, now: Method, has: &[Method]) -> Option<Method> {
     }
     let known = Method::ALL.iter().copied().filter(|(method, ..)| has.contains(method));
     ui.horizontal_wrapped(|ui| {
-        ui.label("method").on_hover_text("How forces are computed");
+        label(ui, "method").on_hover_text("How forces are computed");
         pick(ui, &now, known)
     })
     .inner
@@ -261,7 +266,7 @@ fn choices(
     make: impl Fn(u32) -> KernelConfig,
 ) {
     ui.spacing_mut().item_spacing.y = 2.0;
-    ui.label(egui::RichText::new(means).size(11.0).color(DIM)).on_hover_text(about);
+    ui.label(egui::RichText::new(means).size(SMALL).color(DIM)).on_hover_text(about);
     ui.horizontal_wrapped(|ui| {
         ui.spacing_mut().item_spacing.x = 2.0;
         ui.monospace(name).on_hover_text(about);

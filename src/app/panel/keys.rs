@@ -4,7 +4,7 @@
 use egui::{Context, Key as Code, Modifiers};
 
 use super::theme::{self, DIM};
-use super::{Action, Facts, Viewpoint};
+use super::{Action, Facts, Viewpoint, compare};
 use gravitile::live::{Command, Tempo};
 
 /// A key and what it does.
@@ -39,6 +39,9 @@ const fn with(modifiers: Modifiers, key: Key) -> Key {
 }
 
 const IS_PAGE: bool = cfg!(target_arch = "wasm32");
+
+/// Moves the focus to the first control, from where Tab goes on to the next; Escape leaves it.
+const FOCUS: Code = Code::F6;
 
 /// Keys that fold the panel. In a browser Tab goes from control to control.
 pub(super) const FOLD: &str = if IS_PAGE { "`" } else { "Tab or `" };
@@ -79,6 +82,7 @@ pub const KEYS: &[Key] = &[
         let first = (!f.moments.is_empty()).then_some(0);
         next.or(first).map(Action::GoToMoment).into_iter().collect()
     }),
+    key("v", &[Code::V], "two runs side by side, or one", compare::toggled),
     key("t", &[Code::T], "throw in with a drag, or turn again", |_| vec![Action::ThrowMode]),
     key("1 2 3", &[Code::Num1], "shell, random sphere, expanding", |_| load("random-shell")),
     key("", &[Code::Num2], "", |_| load("random-sphere")),
@@ -101,6 +105,9 @@ pub const KEYS: &[Key] = &[
     key(FOLD, &[Code::Tab, Code::Backtick], "fold or unfold the panel", |_| {
         vec![Action::FoldPanel]
     }),
+    key("l", &[Code::L], "light panel, for projectors", |_| vec![Action::Light]),
+    // [`pressed`] moves the focus.
+    key("F6", &[FOCUS], "to the controls: Tab, arrows, Enter; Esc", |_| Vec::new()),
     key("F11", &[Code::F11], "full screen", |_| vec![Action::Fullscreen]),
     key("F12", &[Code::F12], "save a picture", |f| {
         let name = format!("gravitile-{:06}.png", f.status.steps);
@@ -145,15 +152,20 @@ pub(super) fn pressed(context: &Context, facts: &Facts, is_closing: bool) -> Vec
     if !is_closing && context.text_edit_focused() {
         return Vec::new();
     }
+    // egui has taken the focus from a control with Escape already.
+    let has_focus = !IS_PAGE && context.memory(|memory| memory.focused().is_some());
+    let known = egui::Id::unique("had the focus");
+    let had_focus = context.data(|data| data.get_temp(known)).unwrap_or(false);
+    context.data_mut(|data| data.insert_temp(known, has_focus));
     // egui would move its focus with Tab, which folds the panel here, and then take all other keys.
-    if !is_closing && context.input(|input| input.key_pressed(Code::Tab)) {
+    if !is_closing && !has_focus && context.input(|input| input.key_pressed(Code::Tab)) {
         context.memory_mut(|memory| memory.move_focus(egui::FocusDirection::None));
     }
     let answers =
         |action: &Action| matches!(action, Action::Escape | Action::AskToQuit | Action::Quit);
     // An open list takes Escape for itself.
     let is_list_open = !is_closing && egui::Popup::is_any_open(context);
-    let mut actions = Vec::new();
+    let (mut actions, mut takes_focus) = (Vec::new(), false);
     context.input_mut(|input| {
         for key in KEYS {
             let triggered = (key.actions)(facts);
@@ -161,20 +173,28 @@ pub(super) fn pressed(context: &Context, facts: &Facts, is_closing: bool) -> Vec
                 continue;
             }
             for code in key.codes {
-                let is_taken = is_list_open && *code == Code::Escape;
+                let is_taken = match *code {
+                    Code::Escape => is_list_open || had_focus && !is_closing,
+                    Code::Tab => has_focus,
+                    _ => false,
+                };
                 if !is_taken && input.consume_key(key.modifiers, *code) {
+                    takes_focus |= *code == FOCUS;
                     actions.extend(triggered.clone());
                 }
             }
         }
     });
+    if takes_focus {
+        context.memory_mut(|memory| memory.move_focus(egui::FocusDirection::Next));
+    }
     actions
 }
 
 /// Widths of the window in points from which the sheet has two columns of keys, and a third one
 /// with gestures.
 const TWO_COLUMNS: f32 = 720.0;
-const THREE_COLUMNS: f32 = 940.0;
+const THREE_COLUMNS: f32 = 960.0;
 
 /// The sheet of keys, in a window of its own over the picture.
 pub fn sheet(context: &Context, open: &mut bool) {
@@ -184,9 +204,9 @@ pub fn sheet(context: &Context, open: &mut bool) {
     let high = (room.y - 60.0).max(100.0);
     // A row of keys is 23 points high.
     let needed = match (has_gesture_column, columns) {
-        (true, _) => 430.0,
-        (false, 2) => 600.0,
-        _ => 920.0,
+        (true, _) => 485.0,
+        (false, 2) => 655.0,
+        _ => 993.0,
     };
     egui::Window::new("Keys and mouse")
         // egui remembers a height for each id; other columns need another one.
@@ -225,11 +245,15 @@ fn column(
     number: usize,
     rows: impl IntoIterator<Item = (&'static str, &'static str)>,
 ) {
-    egui::Grid::new(("keys", number)).num_columns(2).spacing([8.0, 3.0]).show(ui, |ui| {
-        for (how, what) in rows {
-            ui.monospace(how);
-            ui.colored_label(DIM, what);
-            ui.end_row();
-        }
-    });
+    egui::Grid::new(("keys", number))
+        .num_columns(2)
+        .min_col_width(theme::NARROW)
+        .spacing([8.0, 3.0])
+        .show(ui, |ui| {
+            for (how, what) in rows {
+                ui.monospace(how);
+                ui.colored_label(DIM, what);
+                ui.end_row();
+            }
+        });
 }

@@ -3,7 +3,9 @@
 
 mod accuracy;
 mod actions;
+mod bookmarks;
 mod card;
+mod compare;
 mod conservation;
 mod devices;
 mod facts;
@@ -15,6 +17,7 @@ mod kernel;
 mod kernel_editor;
 mod keys;
 mod learn;
+mod light;
 mod names;
 mod numbers;
 pub mod overlay;
@@ -34,11 +37,14 @@ mod welcome;
 mod wgsl;
 
 pub use actions::{Action, Integration};
+pub use bookmarks::Bookmark;
 pub use card::BodyCard;
+pub use compare::Compared;
 pub use devices::Shared;
 pub use facts::{Facts, Input};
 pub use history::History;
 pub use keys::{KEYS, Key, sheet};
+pub use light::background;
 pub use scene::{MeetingOffer, SceneForm};
 pub use score::ScoreForm;
 pub use status::{BEHIND, LEFT_OUT};
@@ -96,7 +102,7 @@ impl Tab {
 }
 
 /// Width of the panel in points, until somebody drags its edge.
-const DEFAULT_WIDTH: f32 = 330.0;
+const DEFAULT_WIDTH: f32 = 360.0;
 /// If less than this would be left of the panel, in points, the panel lies below the picture
 /// instead.
 const LEAST_ROOM: f32 = 200.0;
@@ -111,6 +117,8 @@ pub struct Panel {
     /// Whether there are neither panel nor bar, only messages: the window is embedded in another
     /// page.
     pub is_hidden: bool,
+    /// Whether it is light, with high contrast.
+    pub light: bool,
     /// The tab that is shown.
     pub tab: Tab,
     /// Its width in points when last shown unfolded.
@@ -134,6 +142,8 @@ pub struct Panel {
     /// What a drag in the picture throws in, if it does.
     pub throw: ThrowForm,
     accuracy: accuracy::AccuracyForm,
+    bookmarks: bookmarks::BookmarkForm,
+    compare: compare::CompareForm,
     field: field::FieldForm,
     file: file::FileForm,
     kernel: kernel::KernelForm,
@@ -177,7 +187,7 @@ impl Panel {
             let shown = egui::Panel::right("panel")
                 .resizable(true)
                 .default_size(DEFAULT_WIDTH)
-                .size_range(270.0..=560.0)
+                .size_range(300.0..=560.0)
                 .frame(theme::frame())
                 .show(ui, |ui| self.tabs(ui, facts, view, &mut actions));
             self.width = shown.response.rect.width();
@@ -188,7 +198,7 @@ impl Panel {
         free.max -= self.covers(ui.ctx());
         self.card.show(ui.ctx(), facts, free, &mut view.follow);
         if growth::is_due(ui.ctx(), "status") {
-            status::show(ui, facts, free, self.is_hidden, &mut actions);
+            status::show(ui, facts, free, (self.is_hidden, self.light), &mut actions);
         }
         if ui.input(|input| !input.raw.hovered_files.is_empty()) {
             drop_hint(ui.ctx(), free);
@@ -200,6 +210,15 @@ impl Panel {
             sheet(ui.ctx(), &mut self.help);
         }
         actions
+    }
+
+    /// Gives everything drawn in this frame the colours of the theme.
+    pub fn tint(&self, context: &egui::Context) {
+        if self.light {
+            let mut free = context.content_rect();
+            free.max -= self.covers(context);
+            light::turn(context, free);
+        }
     }
 
     /// The points that it or the welcome sheet covers: a width at the right, or a height below in
@@ -280,10 +299,12 @@ impl Panel {
                 self.scene.show(ui, facts, actions);
                 if growth::is_due(ui.ctx(), "throw in") {
                     self.throw.show(ui, actions);
+                    self.bookmarks.show(ui, facts, actions);
                 }
             }
             Tab::Physics => {
                 physics::show(ui, facts, (&mut self.accuracy, &mut self.field), actions);
+                self.compare.show(ui, facts, actions);
             }
             Tab::Kernel => {
                 self.kernel.show(ui, facts, actions);
@@ -296,6 +317,7 @@ impl Panel {
             Tab::View => {
                 view::show(ui, facts, view, actions);
                 self.path.show(ui, facts, view, actions);
+                light::switch(ui, &mut self.light);
             }
             Tab::Learn => self.learn.show(ui, facts, actions),
             Tab::Numbers => {
@@ -324,7 +346,7 @@ impl Panel {
 
 /// Shows, while files hover over the window, that they can be dropped.
 fn drop_hint(context: &egui::Context, free: egui::Rect) {
-    let layer = egui::LayerId::new(egui::Order::Foreground, egui::Id::unique("drop here"));
+    let layer = egui::LayerId::new(egui::Order::Foreground, egui::Id::unique(light::DROP));
     let (painter, rect) = (context.layer_painter(layer), free.shrink(8.0));
     painter.rect_filled(rect, 6.0, egui::Color32::from_black_alpha(190));
     let stroke = egui::Stroke::new(2.0, theme::LINES[0]);

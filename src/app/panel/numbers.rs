@@ -1,11 +1,11 @@
 //! How fast it runs, and where the time goes.
 
-use egui::{Grid, Ui};
+use egui::Ui;
 use egui_plot::{Bar, BarChart, Line, Plot, PlotPoints, uniform_grid_spacer};
 
 use super::Facts;
 use super::history::RateSample;
-use super::theme::{DIM, LINES, bodies, heading, number, quantity, row};
+use super::theme::{DIM, LINES, bodies, number, quantity, row, section, table};
 use gravitile::forces::Method;
 use gravitile::forces::direct::FLOPS;
 use gravitile::live::BlockFacts;
@@ -13,8 +13,8 @@ use gravitile::sim::{EngineKind, VaryingStep};
 
 pub fn show(ui: &mut Ui, facts: &Facts) {
     let rates = facts.rates;
-    heading(ui, "Rates");
-    Grid::new("rates").num_columns(2).show(ui, |ui| {
+    if section(ui, "Rates") {
+        table("rates").show(ui, |ui| {
         if counts(facts) {
             interactions(ui, facts);
         } else {
@@ -25,6 +25,7 @@ pub fn show(ui: &mut Ui, facts: &Facts) {
         row(ui, "steps", "Steps of dt per second", format!("{:.1} /s", rates.steps_per_sec()));
         row(ui, "frames", "Pictures per second", format!("{:.1} /s", rates.frames_per_sec()));
     });
+    }
     // Before the plots: a window of the default height shows it without scrolling.
     if let Some(steps) = facts.blocks {
         individual_steps(ui, steps, &facts.units.time);
@@ -32,35 +33,45 @@ pub fn show(ui: &mut Ui, facts: &Facts) {
     if let Some(step) = facts.varying {
         varying_step(ui, step, &facts.units.time);
     }
-    if counts(facts) {
-        plot(ui, "G interactions/s", LINES[0], facts, |s| s.interactions_per_sec / 1e9);
+    if section(ui, "Over the last minute") {
+        if counts(facts) {
+            plot(ui, "G interactions/s", LINES[0], facts, |s| s.interactions_per_sec / 1e9);
+        }
+        plot(ui, "steps/s", LINES[1], facts, |s| s.steps_per_sec);
+        plot(ui, "frames/s", LINES[2], facts, |s| s.frames_per_sec);
     }
-    plot(ui, "steps/s", LINES[1], facts, |s| s.steps_per_sec);
-    plot(ui, "frames/s", LINES[2], facts, |s| s.frames_per_sec);
 
-    heading(ui, "One frame");
-    match facts.times {
-        Some(times) => {
-            ui.colored_label(DIM, "by GPU timestamps");
-            Grid::new("times").num_columns(2).show(ui, |ui| {
-                for (part, secs) in &times.parts {
-                    row(ui, part, "Time on the device", format!("{:.3} ms", secs * 1e3));
-                }
-                row(ui, "all", "Time on the device", format!("{:.3} ms", times.total_secs() * 1e3));
-            });
+    if section(ui, "One frame") {
+        match facts.times {
+            Some(times) => {
+                ui.colored_label(DIM, "by GPU timestamps");
+                table("times").show(ui, |ui| {
+                    for (part, secs) in &times.parts {
+                        row(ui, part, "Time on the device", format!("{:.3} ms", secs * 1e3));
+                    }
+                    row(
+                        ui,
+                        "all",
+                        "Time on the device",
+                        format!("{:.3} ms", times.total_secs() * 1e3),
+                    );
+                });
+            }
+            None => {
+                let text = "by the wall clock: this device has no timestamps";
+                ui.colored_label(DIM, text);
+                let secs = 1.0 / rates.frames_per_sec().max(1e-9);
+                ui.label(format!("a frame: {:.1} ms", secs * 1e3));
+            }
         }
-        None => {
-            let text = "by the wall clock: this device has no timestamps";
-            ui.colored_label(DIM, text);
-            let secs = 1.0 / rates.frames_per_sec().max(1e-9);
-            ui.label(format!("a frame: {:.1} ms", secs * 1e3));
-        }
+        table("panel time").show(ui, |ui| {
+            let about = "Processor time for this panel, by the wall clock";
+            row(ui, "panel, processor", about, format!("{:.3} ms", facts.panel_secs * 1e3));
+        });
     }
-    Grid::new("panel time").num_columns(2).show(ui, |ui| {
-        let about = "Processor time for this panel, by the wall clock";
-        row(ui, "panel, processor", about, format!("{:.3} ms", facts.panel_secs * 1e3));
-    });
-    heading(ui, "Device");
+    if !section(ui, "Device") {
+        return;
+    }
     let gpu = facts.gpu;
     ui.label(format!("{} ({})", gpu.adapter.name, gpu.adapter.class.name()));
     ui.colored_label(DIM, format!("{} through {}", gpu.adapter.driver, gpu.adapter.backend));
@@ -133,8 +144,10 @@ const FLOOR: f64 = -0.3;
 
 /// Individual steps: how many bodies have which, and how large the blocks are.
 fn individual_steps(ui: &mut Ui, steps: &BlockFacts, unit_of_time: &str) {
-    heading(ui, "Individual steps");
-    Grid::new("blocks").num_columns(2).show(ui, |ui| {
+    if !section(ui, "Individual steps") {
+        return;
+    }
+    table("blocks").show(ui, |ui| {
         let about = "Bodies in the latest block. At the end of each dt many steps end together";
         row(ui, "active block", about, bodies(steps.last_active));
         let about = "Recent average of bodies per block";
@@ -152,8 +165,10 @@ fn individual_steps(ui: &mut Ui, steps: &BlockFacts, unit_of_time: &str) {
 
 /// One step for all bodies that varies: what it is a part of, and how many were taken of each length.
 fn varying_step(ui: &mut Ui, step: &VaryingStep, unit_of_time: &str) {
-    heading(ui, "Step");
-    Grid::new("step").num_columns(2).show(ui, |ui| {
+    if !section(ui, "Varying step") {
+        return;
+    }
+    table("step").show(ui, |ui| {
         let about = "The next step of all bodies, a power of two shorter than dt";
         let next = step.next_dt().unwrap_or(0.0);
         row(ui, "next step", about, quantity(next, unit_of_time));

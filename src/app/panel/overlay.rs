@@ -3,8 +3,8 @@
 use egui::{Align2, Color32, FontId, Painter, Pos2, Stroke, Ui, vec2};
 use glam::DVec2;
 
-use super::theme::DIM;
-use super::{ViewChoice, growth, status};
+use super::theme::{BRIGHT, DIM};
+use super::{Facts, ViewChoice, growth, status};
 use gravitile::bodies::Component;
 use gravitile::render::legend::{bar_colour, colour_bar, component_colours};
 use gravitile::render::overlay::{ScaleBar, axes};
@@ -27,11 +27,12 @@ const COLOURS: [(&str, Color32); 3] = [
     ("z", Color32::from_rgb(100, 140, 235)),
 ];
 
-/// A painter for the part of the picture that the panel leaves free, clipped to it: the panel has
-/// no fill that would hide what is drawn under it. The panel covers `covered_px` pixels.
-fn painter_of_free(ui: &Ui, covered_px: f64) -> Painter {
+/// A painter for the part of the picture between these pixels at its left and at its right, clipped
+/// to it: the panel has no fill that would hide what is drawn under it.
+fn painter_between(ui: &Ui, (left_px, right_px): (f64, f64)) -> Painter {
     let mut free = ui.ctx().content_rect();
-    free.max.x -= covered_px as f32 / ui.ctx().pixels_per_point();
+    free.min.x += left_px as f32 / ui.ctx().pixels_per_point();
+    free.max.x -= right_px as f32 / ui.ctx().pixels_per_point();
     ui.ctx().layer_painter(egui::LayerId::background()).with_clip_rect(free)
 }
 
@@ -74,7 +75,7 @@ pub fn show(
     unit: &str,
 ) {
     let scale = ui.ctx().pixels_per_point();
-    let painter = painter_of_free(ui, covered_px);
+    let painter = painter_between(ui, (0.0, covered_px));
     if view.axes {
         let length = AXES_PART * f64::from(size.shorter_side()) * camera.world_per_px(size);
         draw_axes(&painter, camera, size, length, scale);
@@ -96,11 +97,30 @@ pub fn show(
     }
 }
 
-/// Draws the paths of bodies in their colours, next to a panel that covers `covered_px`.
-pub fn paths(ui: &Ui, pieces: &[Piece], colours: &[[u8; 3]], covered_px: f64) {
+/// Writes the names of two runs over their pictures, of which the second begins at the pixel
+/// `offset_px`, and draws a line between them.
+pub fn names(ui: &Ui, facts: &Facts, offset_px: f64) {
+    let Some(compared) = &facts.compared else { return };
+    let painter = ui.ctx().layer_painter(egui::LayerId::background());
+    let (room, offset) = (ui.ctx().content_rect(), offset_px as f32 / ui.ctx().pixels_per_point());
+    let line = Stroke::new(1.0, Color32::from_gray(110));
+    painter.vline(room.left() + offset - 1.0, room.y_range(), line);
+    for (name, left) in compared.names.iter().zip([0.0, offset]) {
+        let font = FontId::proportional(15.0);
+        let galley = painter.layout(name.clone(), font, BRIGHT, (offset - 24.0).max(40.0));
+        let at = room.min + vec2(left + 12.0, 10.0);
+        let dark = egui::Rect::from_min_size(at, galley.size()).expand2(vec2(5.0, 2.0));
+        painter.rect_filled(dark, 3.0, Color32::from_black_alpha(150));
+        painter.galley(at, galley, BRIGHT);
+    }
+}
+
+/// Draws the paths of bodies in their colours for a picture that begins at the pixel `left_px`, next
+/// to a panel that covers `covered_px`.
+pub fn paths(ui: &Ui, pieces: &[Piece], colours: &[[u8; 3]], (left_px, covered_px): (f64, f64)) {
     let scale = ui.ctx().pixels_per_point();
-    let painter = painter_of_free(ui, covered_px);
-    let point = |p: DVec2| Pos2::new(p.x as f32 / scale, p.y as f32 / scale);
+    let painter = painter_between(ui, (left_px, covered_px));
+    let point = |p: DVec2| Pos2::new((p.x + left_px) as f32 / scale, p.y as f32 / scale);
     // Consecutive pieces share one strength: a line for each would be thousands of shapes.
     const PIECES_PER_LINE: usize = 12;
     for of_body in pieces.chunk_by(|a, b| a.body == b.body && a.ends[1] == b.ends[0]) {
@@ -194,7 +214,7 @@ mod tests {
         let size = PictureSize::new(1000, 640).unwrap();
         let view = ViewChoice { axes: true, scale_bar: false, ..ViewChoice::default() };
         let mut output = context.run_ui(input, |ui| {
-            paths(ui, std::slice::from_ref(&piece), &[[255; 3]], 330.0);
+            paths(ui, std::slice::from_ref(&piece), &[[255; 3]], (0.0, 330.0));
             show(ui, &view, (&Camera::default(), size, 330.0), "kpc");
         });
         // egui asserts that texture updates are consumed before they are dropped.

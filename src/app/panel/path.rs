@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use egui::{Grid, RichText, TextEdit, Ui};
 
-use super::theme::{DIM, heading, offer, quantity};
+use super::theme::{DIM, NARROW, offer, quantity, section};
 use super::{Action, Facts, ViewChoice, Viewpoint};
 
 /// The name of the file as typed so far.
@@ -21,7 +21,9 @@ impl PathForm {
         view: &mut ViewChoice,
         actions: &mut Vec<Action>,
     ) {
-        heading(ui, "Camera path");
+        if !section(ui, "Camera path") {
+            return;
+        }
         ui.horizontal_wrapped(|ui| {
             let time = quantity(facts.status.time, &facts.units.time);
             let about = format!("The camera will be here at t = {time} (k). Two places make a path");
@@ -37,7 +39,7 @@ impl PathForm {
             return;
         }
         let mut dropped = None;
-        Grid::new("path").num_columns(3).spacing([8.0, 2.0]).show(ui, |ui| {
+        Grid::new("path").num_columns(3).min_col_width(NARROW).spacing([8.0, 2.0]).show(ui, |ui| {
             for (index, key) in view.path.iter().enumerate() {
                 let time = format!("t = {}", quantity(key.time, &facts.units.time));
                 if ui.link(time).on_hover_text("Move the camera there; the time stays").clicked() {

@@ -4,7 +4,7 @@ use egui::{Slider, SliderClamping, Ui};
 
 use super::accuracy::AccuracyForm;
 use super::field::FieldForm;
-use super::theme::{InUnit, heading, quantity, reset_after};
+use super::theme::{InUnit, quantity, reset_after, section};
 use super::{Action, Facts};
 use gravitile::live::{Command, Tempo};
 
@@ -40,61 +40,69 @@ pub fn show(
         }
     });
 
-    heading(ui, "Speed");
-    ui.horizontal(|ui| {
-        let real =
-            "A fixed amount of simulated time per second, set below, if the engine can keep up";
-        if ui.radio(keeper.tempo == Tempo::RealTime, "fixed speed").on_hover_text(real).clicked() {
-            command(Command::Tempo(Tempo::RealTime));
+    if section(ui, "Speed") {
+        ui.horizontal(|ui| {
+            let real =
+                "A fixed amount of simulated time per second, set below, if the engine can keep up";
+            if ui
+                .radio(keeper.tempo == Tempo::RealTime, "fixed speed")
+                .on_hover_text(real)
+                .clicked()
+            {
+                command(Command::Tempo(Tempo::RealTime));
+            }
+            let fastest = "As many steps as the engine can do while drawing";
+            if ui.radio(keeper.tempo == Tempo::Fastest, "fastest").on_hover_text(fastest).clicked()
+            {
+                command(Command::Tempo(Tempo::Fastest));
+            }
+        });
+        let per_sec = quantity(keeper.units_per_sec * keeper.factor, &facts.units.time);
+        let about = format!(
+            "Now {per_sec} of simulated time per second (keys , and . halve and double it)"
+        );
+        let mut factor = keeper.factor;
+        reset_after(ui, "speed", (&mut factor, 1.0), |ui, factor| {
+            // Keys and the command line may have set a value beyond the slider's range, which is shown
+            // nevertheless.
+            let slider = Slider::new(factor, 0.01..=100.0).clamping(SliderClamping::Edits);
+            let slider = slider.logarithmic(true).suffix(" ×");
+            ui.add_enabled(keeper.tempo == Tempo::RealTime, slider).on_hover_text(about)
+        });
+        if factor != keeper.factor {
+            command(Command::Factor(factor));
         }
-        let fastest = "As many steps as the engine can do while drawing";
-        if ui.radio(keeper.tempo == Tempo::Fastest, "fastest").on_hover_text(fastest).clicked() {
-            command(Command::Tempo(Tempo::Fastest));
-        }
-    });
-    let per_sec = quantity(keeper.units_per_sec * keeper.factor, &facts.units.time);
-    let about =
-        format!("Now {per_sec} of simulated time per second (keys , and . halve and double it)");
-    let mut factor = keeper.factor;
-    reset_after(ui, &mut factor, 1.0, |ui, factor| {
-        // Keys and the command line may have set a value beyond the slider's range, which is shown
-        // nevertheless.
-        let slider = Slider::new(factor, 0.01..=100.0).clamping(SliderClamping::Edits);
-        let slider = slider.logarithmic(true).suffix(" ×").text("speed");
-        ui.add_enabled(keeper.tempo == Tempo::RealTime, slider).on_hover_text(about);
-    });
-    if factor != keeper.factor {
-        command(Command::Factor(factor));
     }
 
-    heading(ui, "Integration");
-    let suitable = facts.hints;
-    let about = "Time step. Shorter is more accurate and slower; too long, and energy drifts";
-    let mut dt = facts.settings.dt;
-    reset_after(ui, &mut dt, suitable.dt, |ui, dt| {
-        // Ranges depend on the suitable values, not on the current ones, so that they do not change
-        // while a slider is dragged.
-        let slider = Slider::new(dt, suitable.dt * 0.01..=suitable.dt * 100.0).logarithmic(true);
-        let slider = slider.text("dt").in_unit(&facts.units.time);
-        ui.add(slider.clamping(SliderClamping::Edits)).on_hover_text(about);
-    });
-    if dt != facts.settings.dt {
-        command(Command::Dt(dt));
-    }
-    let about = "Softening length: closer than this, gravity hardly grows. 0 is pure Newton";
-    let mut softening = facts.settings.softening;
-    reset_after(ui, &mut softening, suitable.softening, |ui, softening| {
-        let top = if suitable.softening > 0.0 { suitable.softening * 100.0 } else { 1.0 };
-        let slider = Slider::new(softening, 0.0..=top)
-            .logarithmic(true)
-            .smallest_positive(top * 1e-4)
-            .text("eps")
-            .clamping(SliderClamping::Edits)
-            .in_unit(&facts.units.length);
-        ui.add(slider).on_hover_text(about);
-    });
-    if softening != facts.settings.softening {
-        command(Command::Softening(softening));
+    if section(ui, "Integration") {
+        let suitable = facts.hints;
+        let about = "Time step. Shorter is more accurate and slower; too long, and energy drifts";
+        let mut dt = facts.settings.dt;
+        reset_after(ui, "dt", (&mut dt, suitable.dt), |ui, dt| {
+            // Ranges depend on the suitable values, not on the current ones, so that they do not change
+            // while a slider is dragged.
+            let slider =
+                Slider::new(dt, suitable.dt * 0.01..=suitable.dt * 100.0).logarithmic(true);
+            let slider = slider.in_unit(&facts.units.time);
+            ui.add(slider.clamping(SliderClamping::Edits)).on_hover_text(about)
+        });
+        if dt != facts.settings.dt {
+            command(Command::Dt(dt));
+        }
+        let about = "Softening length: closer than this, gravity hardly grows. 0 is pure Newton";
+        let mut softening = facts.settings.softening;
+        reset_after(ui, "eps", (&mut softening, suitable.softening), |ui, softening| {
+            let top = if suitable.softening > 0.0 { suitable.softening * 100.0 } else { 1.0 };
+            let slider = Slider::new(softening, 0.0..=top)
+                .logarithmic(true)
+                .smallest_positive(top * 1e-4)
+                .clamping(SliderClamping::Edits)
+                .in_unit(&facts.units.length);
+            ui.add(slider).on_hover_text(about)
+        });
+        if softening != facts.settings.softening {
+            command(Command::Softening(softening));
+        }
     }
     field.show(ui, facts, actions);
     accuracy.show(ui, facts, actions);

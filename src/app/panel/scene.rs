@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use egui::{ComboBox, DragValue, Slider, SliderClamping, Ui};
 
-use super::theme::{DIM, InUnit, WARN, bodies, heading, offer};
+use super::theme::{DIM, InUnit, WARN, bodies, heading, named, offer, section};
 use super::{Action, Facts, Input, growth, names};
 use gravitile::bodies::Role;
 use gravitile::messages;
@@ -13,7 +13,7 @@ use gravitile::settings::Assignment;
 use gravitile::units::Measure;
 
 /// Width of the parameters' sliders, in points.
-const SLIDER_WIDTH: f32 = 80.0;
+const SLIDER_WIDTH: f32 = 60.0;
 /// Width of the list of scenes.
 const LIST_WIDTH: f32 = 200.0;
 
@@ -54,6 +54,11 @@ struct EncounterForm {
     offer: MeetingOffer,
     eccentricity: f64,
     tilt_degrees: f64,
+}
+
+/// The name of a parameter.
+fn name_of(ui: &mut Ui, name: &str, about: &str) -> egui::Response {
+    ui.label(egui::RichText::new(name).color(DIM)).on_hover_text(about)
 }
 
 impl SceneForm {
@@ -165,7 +170,9 @@ impl SceneForm {
         if !growth::is_due(ui.ctx(), "components") {
             return;
         }
-        heading(ui, "Components");
+        if !section(ui, "Components") {
+            return;
+        }
         for component in facts.components {
             let name = messages::piece(&component.name);
             let role = component.role.name();
@@ -197,16 +204,16 @@ impl SceneForm {
                 let mut requested = n;
                 let drag = DragValue::new(&mut requested).speed(n as f64 * 0.01).range(2..=4_000_000);
                 let about = "Number of bodies in all components. Drag, or click to type";
+                let label = name_of(ui, "bodies", about);
                 let drag = ui.add(drag).on_hover_text(about);
-                let label = ui.label("bodies").on_hover_text(about);
                 if drag.labelled_by(label.id).changed() {
                     note(scene.set_n(requested));
                 }
                 ui.end_row();
             }
             let about = "Another seed gives other random numbers for the same kind of scene. Drag, or click to type";
+            let label = name_of(ui, "seed", about);
             let drag = ui.add(DragValue::new(&mut scene.seed)).on_hover_text(about);
-            let label = ui.label("seed").on_hover_text(about);
             drag.labelled_by(label.id);
             ui.end_row();
             for (k, (name, parameter, value)) in scene.parameters().into_iter().enumerate() {
@@ -219,6 +226,7 @@ impl SceneForm {
                 let about = names::sentence(&name, parameter, value);
                 let mut requested = value;
                 let unit = names::unit(parameter, facts.units);
+                let label = name_of(ui, &names::label(&name), &about);
                 let control = match parameter.kind {
                     Kind::Count => {
                         let range = parameter.min..=parameter.max;
@@ -241,7 +249,6 @@ impl SceneForm {
                         ui.add(DragValue::new(&mut requested).speed(speed).range(range).in_unit_if_any(unit))
                     }
                 };
-                let label = ui.label(names::label(&name)).on_hover_text(&about);
                 if control.on_hover_text(about).labelled_by(label.id).changed() {
                     note(scene.set(&name, requested));
                 }
@@ -295,14 +302,10 @@ impl SceneForm {
         let speed_unit = form.offer.speed.clone();
         let field =
             |ui: &mut Ui, value: &mut f64, least: f64, unit: &Measure, [name, about]: [&str; 2]| {
-                ui.horizontal(|ui| {
-                    let per_point = 0.01 * value.abs().max(1e-6);
-                    let drag = DragValue::new(value).speed(per_point).range(least..=1e12);
-                    let drag = ui.add(drag.in_measure(unit)).on_hover_text(about);
-                    let label = ui.label(name).on_hover_text(about);
-                    drag.labelled_by(label.id).changed()
-                })
-                .inner
+                let per_point = 0.01 * value.abs().max(1e-6);
+                let drag = DragValue::new(value).speed(per_point).range(least..=1e12);
+                let drag = drag.in_measure(unit);
+                named(ui, name, |ui| ui.add(drag).on_hover_text(about)).changed()
             };
         let texts = ["initial distance", "Between the centres at the start"];
         field(ui, &mut form.offer.separation, 1e-12, &length, texts);
@@ -317,12 +320,13 @@ impl SceneForm {
         if field(ui, &mut speed, 0.0, &speed_unit, ["initial speed", about]) {
             form.eccentricity = (1.0 - q * (2.0 / r - speed * speed / mass)).max(0.0);
         }
-        let slider = Slider::new(&mut form.eccentricity, 0.0..=3.0).text("eccentricity");
-        ui.add(slider.clamping(SliderClamping::Never)).on_hover_text(
-            "Of the orbit: below 1 it is bound, 1 is a parabola, above 1 a faster passage",
-        );
-        ui.add(Slider::new(&mut form.tilt_degrees, 0.0..=180.0).text("tilt").suffix("°"))
-            .on_hover_text("Of the snapshot on the right; above 90 it spins the other way");
+        let slider = Slider::new(&mut form.eccentricity, 0.0..=3.0);
+        let slider = slider.clamping(SliderClamping::Never);
+        let about = "Of the orbit: below 1 it is bound, 1 is a parabola, above 1 a faster passage";
+        named(ui, "eccentricity", |ui| ui.add(slider).on_hover_text(about));
+        let slider = Slider::new(&mut form.tilt_degrees, 0.0..=180.0).suffix("°");
+        let about = "Of the snapshot on the right; above 90 it spins the other way";
+        named(ui, "tilt", |ui| ui.add(slider).on_hover_text(about));
         let (mut make, mut cancel) = (false, false);
         ui.horizontal(|ui| {
             make = ui.button("Let them meet").clicked();

@@ -3,7 +3,7 @@
 use egui::{Grid, RichText, Ui};
 
 use super::Action;
-use super::theme::{BRIGHT, DIM, WARN, heading, offer, progress};
+use super::theme::{BRIGHT, DIM, NARROW, WARN, offer, progress, section};
 use gravitile::measure::{Record, SUBMITTED_SCORES, Score, to_json_lines};
 
 /// The state of the measurement.
@@ -44,7 +44,9 @@ impl ScoreForm {
     }
 
     pub(super) fn show(&self, ui: &mut Ui, actions: &mut Vec<Action>) {
-        heading(ui, "Score");
+        if !section(ui, "Score") {
+            return;
+        }
         let about = "Rates of whole steps with 1,024, 16,384 and 262,144 bodies in 10^9 interactions per second, \
                      and their geometric mean: what 'gravitile bench --figure score' measures";
         match self {
@@ -78,7 +80,7 @@ impl ScoreForm {
 
 /// Shows this score above the submitted ones.
 fn table(ui: &mut Ui, own: &Score) {
-    Grid::new("scores").num_columns(5).striped(true).show(ui, |ui| {
+    Grid::new("scores").num_columns(5).min_col_width(NARROW).striped(true).show(ui, |ui| {
         for name in ["", "score", "1,024", "16,384", "262,144"] {
             ui.colored_label(DIM, name);
         }

@@ -33,19 +33,21 @@ const HEIGHT: &str = "height of the status";
 const DEFAULT_HEIGHT: f32 = 50.0;
 
 /// Messages, progress and the line at the bottom of the picture, within the part that the panel
-/// leaves free. With `messages_only`, only messages and progress.
+/// leaves free. With `messages_only`, only messages and progress; `light`: on a background of their own,
+/// as the light theme needs.
 pub(super) fn show(
     ui: &mut Ui,
     facts: &Facts,
     free: egui::Rect,
-    messages_only: bool,
+    (messages_only, light): (bool, bool),
     actions: &mut Vec<Action>,
 ) {
-    at_the_bottom(ui, free, |ui, width| {
+    at_the_bottom(ui, free, light && !messages_only, |ui, width| {
         messages(ui, facts, actions);
         if messages_only {
             return;
         }
+        energies(ui, facts, free);
         transport::show(ui, facts, width, actions);
         line(ui, facts, width);
         // Messages included: nothing else is drawn over them.
@@ -54,7 +56,7 @@ pub(super) fn show(
     });
 }
 
-fn at_the_bottom(ui: &Ui, free: egui::Rect, content: impl FnOnce(&mut Ui, f32)) {
+fn at_the_bottom(ui: &Ui, free: egui::Rect, filled: bool, content: impl FnOnce(&mut Ui, f32)) {
     let width = (free.width() - 2.0 * MARGIN).max(60.0);
     egui::Area::new(egui::Id::unique("status"))
         .pivot(Align2::LEFT_BOTTOM)
@@ -63,7 +65,8 @@ fn at_the_bottom(ui: &Ui, free: egui::Rect, content: impl FnOnce(&mut Ui, f32)) 
         .show(ui.ctx(), |ui| {
             ui.set_max_width(width);
             ui.style_mut().wrap_mode = Some(egui::TextWrapMode::Wrap);
-            content(ui, width);
+            let fill = if filled { Color32::BLACK } else { Color32::TRANSPARENT };
+            egui::Frame::new().fill(fill).corner_radius(4).show(ui, |ui| content(ui, width));
         });
 }
 
@@ -122,6 +125,31 @@ fn note(ui: &mut Ui, content: impl FnOnce(&mut Ui)) {
     theme::note().show(ui, |ui| ui.horizontal_top(content));
 }
 
+/// The energy errors of two runs since they parted, each below its picture, and the difference.
+fn energies(ui: &mut Ui, facts: &Facts, free: egui::Rect) {
+    let Some(compared) = &facts.compared else { return };
+    let texts = match compared.energy_errors {
+        Some([first, second]) => [
+            format!("energy error {}", percent(first)),
+            format!("energy error {}, difference {}", percent(second), percent(second - first)),
+        ],
+        None => ["energy error: not yet measured", ""].map(str::to_owned),
+    };
+    let about = "(E - E0) / |E0| since the two runs parted";
+    ui.horizontal(|ui| {
+        let places = [free.left(), free.center().x];
+        for (text, left) in texts.iter().zip(places).filter(|(text, _)| !text.is_empty()) {
+            ui.add_space((left + MARGIN - ui.cursor().min.x).max(0.0));
+            let text = RichText::new(text).size(SIZE).color(theme::BRIGHT);
+            let label = |ui: &mut Ui| ui.add(egui::Label::new(text).extend());
+            theme::caption().show(ui, label).inner.on_hover_text(about);
+        }
+    });
+}
+
+/// The number of ranks of [`Part`].
+const RANKS: usize = 6;
+
 /// A part of the line at the bottom.
 struct Part {
     text: String,
@@ -156,11 +184,23 @@ fn line(ui: &mut Ui, facts: &Facts, width: f32) {
             .flatten()
             .collect();
     let font = FontId::proportional(SIZE);
-    let widths = parts.iter().map(|part| {
+    // Each part keeps the largest width that it has had, so that what follows does not jump.
+    let known = egui::Id::unique("widths of the status");
+    let mut widths: [f32; RANKS] = ui.data(|data| data.get_temp(known)).unwrap_or_default();
+    for part in &parts {
         let galley = ui.painter().layout_no_wrap(part.text.clone(), font.clone(), DIM);
-        galley.size().x + GAP
-    });
-    let mut by_rank: Vec<(u8, f32)> = parts.iter().map(|part| part.rank).zip(widths).collect();
+        let width = &mut widths[usize::from(part.rank)];
+        // A number that has become far shorter gives its room back.
+        *width = if *width < 2.0 * galley.size().x {
+            width.max(galley.size().x)
+        } else {
+            galley.size().x
+        };
+    }
+    ui.data_mut(|data| data.insert_temp(known, widths));
+    let width_of = |part: &Part| widths[usize::from(part.rank)];
+    let mut by_rank: Vec<(u8, f32)> =
+        parts.iter().map(|part| (part.rank, width_of(part) + GAP)).collect();
     by_rank.sort_by_key(|(rank, _)| *rank);
     let mut room = width - 2.0 * GAP - signs.len() as f32 * (SIGN + GAP);
     let fits = |&(_, part): &(u8, f32)| {
@@ -177,7 +217,13 @@ fn line(ui: &mut Ui, facts: &Facts, width: f32) {
             for part in parts.iter().filter(|part| part.rank <= most) {
                 let text = RichText::new(&part.text).font(font.clone()).color(part.colour);
                 let label = egui::Label::new(text).extend();
-                ui.add(label).on_hover_text(format!("{}{left}", part.about));
+                let layout = egui::Layout::left_to_right(egui::Align::Center);
+                let place = egui::vec2(width_of(part), SIZE);
+                let label = ui.allocate_ui_with_layout(place, layout, |ui| {
+                    ui.set_min_width(place.x);
+                    ui.add(label)
+                });
+                label.inner.on_hover_text(format!("{}{left}", part.about));
             }
             for about in signs {
                 let (rect, response) =

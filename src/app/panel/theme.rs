@@ -1,13 +1,22 @@
 //! How the panel looks.
 
 use egui::{
-    Color32, CornerRadius, DragValue, Frame, Margin, ProgressBar, Response, Slider, Stroke, Widget,
-    WidgetText,
+    Color32, CornerRadius, DragValue, Frame, Grid, Layout, Margin, Pos2, ProgressBar, Response,
+    Shape, Slider, Stroke, TextStyle, Widget, WidgetInfo, WidgetText,
 };
 
 use super::Action;
 use gravitile::units::Measure;
 
+/// Sizes of text, in points: of the panel, and of what explains a control.
+const TEXT: f32 = 14.0;
+pub const SMALL: f32 = 12.0;
+/// Widths in points of the columns of names, of sliders, and of fields with numbers and units.
+const LABEL: f32 = 116.0;
+const SLIDER: f32 = 76.0;
+const VALUE: f32 = 84.0;
+/// The least width of a column of a table with short entries.
+pub const NARROW: f32 = 40.0;
 /// Less important text.
 pub const DIM: Color32 = Color32::from_gray(165);
 /// Emphasised text.
@@ -67,7 +76,17 @@ pub fn style(context: &egui::Context) {
         let edge = Stroke::new(1.0, Color32::from_gray(78));
         style.visuals.widgets.inactive.bg_stroke = edge;
         style.visuals.text_edit_bg_color = Some(Color32::from_gray(10));
-        style.spacing.slider_width = 150.0;
+        for (kind, size) in [
+            (TextStyle::Body, TEXT),
+            (TextStyle::Button, TEXT),
+            (TextStyle::Monospace, TEXT - 1.0),
+            (TextStyle::Small, SMALL),
+        ] {
+            style.text_styles.entry(kind).and_modify(|font| font.size = size);
+        }
+        style.spacing.slider_width = SLIDER;
+        // Fields of numbers have one width, whatever the number.
+        style.spacing.interact_size.x = VALUE;
         style.spacing.item_spacing = egui::vec2(8.0, 5.0);
         style.interaction.selectable_labels = true;
     });
@@ -77,6 +96,69 @@ pub fn style(context: &egui::Context) {
 pub fn heading(ui: &mut egui::Ui, text: &str) {
     ui.add_space(6.0);
     ui.label(egui::RichText::new(text).strong().color(BRIGHT));
+}
+
+/// The heading of a section, which folds and unfolds it; returns whether it is unfolded.
+#[must_use]
+pub fn section(ui: &mut egui::Ui, title: &str) -> bool {
+    ui.add_space(6.0);
+    let id = egui::Id::unique(("section", title));
+    let mut is_open = ui.data(|data| data.get_temp(id)).unwrap_or(true);
+    let height = ui.text_style_height(&TextStyle::Body);
+    let size = egui::vec2(ui.available_width(), height + 2.0);
+    let (rect, response) = ui.allocate_exact_size(size, egui::Sense::click());
+    let about = if is_open { "Fold this section" } else { "Unfold this section" };
+    let response = response.on_hover_text(about);
+    response
+        .widget_info(|| WidgetInfo::selected(egui::Role::DisclosureTriangle, true, is_open, title));
+    if response.clicked() {
+        is_open = !is_open;
+        ui.data_mut(|data| data.insert_temp(id, is_open));
+    }
+    let is_chosen = response.hovered() || response.has_focus();
+    let colour = if is_chosen { BRIGHT } else { DIM };
+    // Points down while unfolded.
+    let sign = Pos2::new(rect.left() + 5.0, rect.center().y);
+    let corners = match is_open {
+        true => [[-4.0, -2.5], [4.0, -2.5], [0.0, 3.0]],
+        false => [[-2.5, -4.0], [3.0, 0.0], [-2.5, 4.0]],
+    };
+    let corners = corners.map(|[x, y]| sign + egui::vec2(x, y)).to_vec();
+    ui.painter().add(Shape::convex_polygon(corners, colour, Stroke::NONE));
+    let text = egui::RichText::new(title).strong().color(BRIGHT);
+    let text = WidgetText::from(text).into_galley(ui, None, rect.width(), TextStyle::Body);
+    let at = Pos2::new(rect.left() + 16.0, rect.center().y - 0.5 * text.size().y);
+    ui.painter().galley(at, text, BRIGHT);
+    is_open
+}
+
+/// A table of names and values, which stand in the same columns as the controls of other sections.
+pub fn table(name: impl std::hash::Hash + std::fmt::Debug) -> Grid {
+    Grid::new(name).num_columns(2).min_col_width(LABEL)
+}
+
+/// A name before a control, in the column of names.
+pub fn label(ui: &mut egui::Ui, name: &str) -> Response {
+    let height = ui.spacing().interact_size.y;
+    let layout = Layout::left_to_right(egui::Align::Center);
+    let label = ui.allocate_ui_with_layout(egui::vec2(LABEL, height), layout, |ui| {
+        ui.set_min_width(LABEL);
+        ui.add(egui::Label::new(egui::RichText::new(name).color(DIM)).truncate())
+    });
+    label.inner
+}
+
+/// A row with a name, and a control of this name behind it.
+pub fn named(
+    ui: &mut egui::Ui,
+    name: &str,
+    control: impl FnOnce(&mut egui::Ui) -> Response,
+) -> Response {
+    ui.horizontal(|ui| {
+        let label = label(ui, name);
+        control(ui).labelled_by(label.id)
+    })
+    .inner
 }
 
 /// A row of a two-column grid: a name with its explanation, and a value.
@@ -130,15 +212,16 @@ pub fn pick<'a, T: PartialEq>(
     picked
 }
 
-/// A control followed by the button that resets its number.
+/// A name, its control, and the button that resets its number.
 pub fn reset_after(
     ui: &mut egui::Ui,
-    value: &mut f64,
-    default: f64,
-    control: impl FnOnce(&mut egui::Ui, &mut f64),
+    name: &str,
+    (value, default): (&mut f64, f64),
+    control: impl FnOnce(&mut egui::Ui, &mut f64) -> Response,
 ) {
     ui.horizontal(|ui| {
-        control(ui, value);
+        let label = label(ui, name);
+        control(ui, value).labelled_by(label.id);
         if resets(ui, *value == default) {
             *value = default;
         }
@@ -167,12 +250,13 @@ pub fn released_or_reset(
     ui: &mut egui::Ui,
     held: &mut Option<f64>,
     (value, default): (&mut f64, f64),
-    about: &str,
+    [name, about]: [&str; 2],
     slider: impl FnOnce(&mut f64) -> egui::Slider<'_>,
 ) {
     ui.horizontal(|ui| {
         let mut shown = held.unwrap_or(*value);
-        let response = ui.add(slider(&mut shown)).on_hover_text(about);
+        let label = label(ui, name);
+        let response = ui.add(slider(&mut shown)).on_hover_text(about).labelled_by(label.id);
         if response.changed() {
             *held = Some(shown);
         }

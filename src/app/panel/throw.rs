@@ -3,7 +3,7 @@
 use egui::{Align2, Color32, DragValue, FontId, Pos2, Slider, SliderClamping, Stroke, Ui, vec2};
 
 use super::Action;
-use super::theme::{BRIGHT, DIM, LINES, heading, offer};
+use super::theme::{BRIGHT, DIM, LINES, named, offer, section};
 use gravitile::settings::{Throw, ThrownKind};
 
 /// The choice of what is thrown in.
@@ -38,7 +38,9 @@ impl ThrowForm {
     }
 
     pub(super) fn show(&mut self, ui: &mut Ui, actions: &mut Vec<Action>) {
-        heading(ui, "Throw in");
+        if !section(ui, "Throw bodies in") {
+            return;
+        }
         ui.horizontal(|ui| {
             for (kind, name) in ThrownKind::ALL {
                 let about = match kind {
@@ -51,22 +53,20 @@ impl ThrowForm {
                 ui.selectable_value(&mut self.kind, kind, name).on_hover_text(about);
             }
         });
-        let slider = |value, range, text: &str| {
-            Slider::new(value, range).logarithmic(true).clamping(SliderClamping::Edits).text(text)
+        let slider = |value, range| {
+            Slider::new(value, range).logarithmic(true).clamping(SliderClamping::Edits)
         };
-        ui.add(slider(&mut self.mass_part, 1e-3..=10.0, "mass"))
-            .on_hover_text("In the mass of all bodies that are there");
+        let about = "In the mass of all bodies that are there";
+        let mass = slider(&mut self.mass_part, 1e-3..=10.0);
+        named(ui, "mass", |ui| ui.add(mass).on_hover_text(about));
         if self.kind != ThrownKind::Body {
             let about =
                 "Scale length, in half the picture's height; at least what the time step resolves";
-            ui.add(slider(&mut self.size_part, 0.005..=1.0, "size")).on_hover_text(about);
-            ui.horizontal(|ui| {
-                let drag = DragValue::new(&mut self.n).range(COUNTS).speed(10.0);
-                let about = "Number of bodies that it is made of. Drag, or click to type";
-                let drag = ui.add(drag).on_hover_text(about);
-                let label = ui.label("bodies in it").on_hover_text(about);
-                drag.labelled_by(label.id);
-            });
+            let size = slider(&mut self.size_part, 0.005..=1.0);
+            named(ui, "size", |ui| ui.add(size).on_hover_text(about));
+            let drag = DragValue::new(&mut self.n).range(COUNTS).speed(10.0);
+            let about = "Number of bodies that it is made of. Drag, or click to type";
+            named(ui, "bodies in it", |ui| ui.add(drag).on_hover_text(about));
         }
         let about = "A drag in the picture throws it in (t); ctrl+z takes it out";
         let text = if self.on { "Drag in the picture" } else { "Throw in" };

@@ -2,21 +2,22 @@
 //! states to go back to, with the moments that the scene marks.
 
 use egui::{
-    Align2, Color32, CornerRadius, FontId, LayerId, Order, Pos2, Rect, Role, Sense, Shape, Stroke,
-    StrokeKind, Ui, WidgetInfo, vec2,
+    Align2, Color32, CornerRadius, FontId, Id, LayerId, Order, Pos2, Rect, Role, Sense, Shape,
+    Stroke, StrokeKind, TextureHandle, Ui, Vec2, WidgetInfo, vec2,
 };
 
+use super::light::NOTE;
 use super::theme::{BRIGHT, DIM, LINES, offer, quantity};
-use super::{Action, Facts};
+use super::{Action, Bookmark, Facts};
 use gravitile::live::Command;
 
 /// A stored state of the run that the user can go back to.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone)]
 pub struct PastMark {
     /// Its simulated time.
     pub time: f64,
-    /// Whether it is a bookmark.
-    pub marked: bool,
+    /// Its bookmark, if it has one.
+    pub bookmark: Option<Bookmark>,
 }
 
 /// Memory that stored states may take, in bytes.
@@ -31,8 +32,11 @@ const SIGNS: [&str; 4] = match cfg!(target_arch = "wasm32") {
 const HEIGHT: f32 = 18.0;
 /// A bar shorter than this is not shown.
 const LEAST: f32 = 60.0;
-/// Width of the area that a marked moment can be clicked in.
+/// Widths of the areas that a bookmark and a marked moment can be clicked in.
+const BOOKMARK_WIDTH: f32 = 10.0;
 const MOMENT_WIDTH: f32 = 16.0;
+/// Size in points of a bookmark's picture above the bar.
+const NOTE_PICTURE: Vec2 = vec2(128.0, 72.0);
 /// Room for the button *Continue* and the distance before it.
 const CONTINUE: f32 = 84.0;
 
@@ -87,33 +91,48 @@ fn bar(ui: &mut Ui, facts: &Facts, width: f32, actions: &mut Vec<Action>) {
     let reached = facts.past.last().map_or(now, |last| last.time.max(now));
     painter.rect_filled(line(rect.left(), place(reached)), corner, Color32::from_gray(95));
     painter.rect_filled(line(rect.left(), place(now)), corner, LINES[0]);
-    for mark in facts.past.iter().filter(|mark| mark.marked) {
-        let at = Pos2::new(place(mark.time), middle);
-        painter.circle(at, 3.5, LINES[1], Stroke::NONE);
-    }
     painter.circle(Pos2::new(place(now), middle), 5.0, BRIGHT, Stroke::NONE);
-    let mut is_over_moment = false;
+    let mut is_over_mark = false;
+    // A mark on the bar: whether it is chosen, by the pointer or the focus, and whether it is clicked.
+    let mut mark = |ui: &Ui, kind: (&str, usize), (at, width): (Pos2, f32), title: &str| {
+        let area = Rect::from_center_size(at, vec2(width, HEIGHT));
+        let mark = ui.interact(area, ui.scope_id().with(kind), Sense::click());
+        mark.widget_info(|| WidgetInfo::labeled(Role::Button, true, title));
+        is_over_mark |= mark.hovered();
+        (mark.hovered() || mark.has_focus(), mark.clicked())
+    };
+    for (k, past) in facts.past.iter().enumerate() {
+        let Some(bookmark) = &past.bookmark else { continue };
+        let at = Pos2::new(place(past.time), middle);
+        let (is_chosen, is_clicked) =
+            mark(ui, ("bookmark", k), (at, BOOKMARK_WIDTH), bookmark.title());
+        let (radius, fill) = if is_chosen { (5.0, BRIGHT) } else { (3.5, LINES[1]) };
+        ui.painter().circle(at, radius, fill, Stroke::NONE);
+        if is_chosen {
+            let time = quantity(past.time, &facts.units.time);
+            let text = format!("{} · t = {time}", bookmark.title());
+            note(ui, text, bookmark.picture.as_ref(), (at.x, rect));
+        }
+        if is_clicked {
+            actions.push(Action::GoTo(k));
+        }
+    }
     for (k, moment) in facts.moments.iter().enumerate() {
         let at = Pos2::new(place(moment.camera.time), middle);
-        let area = Rect::from_center_size(at, vec2(MOMENT_WIDTH, HEIGHT));
-        let mark = ui.interact(area, ui.scope_id().with(("moment", k)), Sense::click());
-        let about = || WidgetInfo::labeled(Role::Button, true, &moment.title);
-        mark.widget_info(about);
-        let is_chosen = mark.hovered() || mark.has_focus();
+        let (is_chosen, is_clicked) = mark(ui, ("moment", k), (at, MOMENT_WIDTH), &moment.title);
         let (reach, fill) = if is_chosen { (6.5, BRIGHT) } else { (5.0, LINES[2]) };
         let corners = [vec2(0.0, -reach), vec2(reach, 0.0), vec2(0.0, reach), vec2(-reach, 0.0)];
         let diamond = corners.map(|corner| at + corner).to_vec();
         ui.painter().add(Shape::convex_polygon(diamond, fill, Stroke::new(1.0, Color32::BLACK)));
         if is_chosen {
             let time = quantity(moment.camera.time, &facts.units.time);
-            note(ui, format!("{} · t = {time}", moment.title), at.x, rect);
+            note(ui, format!("{} · t = {time}", moment.title), None, (at.x, rect));
         }
-        if mark.clicked() {
+        if is_clicked {
             actions.push(Action::GoToMoment(k));
         }
-        is_over_moment |= mark.hovered();
     }
-    if is_over_moment {
+    if is_over_mark {
         return;
     }
     let painter = ui.painter();
@@ -138,7 +157,7 @@ fn bar(ui: &mut Ui, facts: &Facts, width: f32, actions: &mut Vec<Action>) {
             quantity(time, &facts.units.time),
             PAST_BYTES >> 20,
         );
-        note(ui, text, at.x, rect);
+        note(ui, text, None, (at.x, rect));
     }
     // Restoring a state takes a moment: it is done once the pointer is released.
     if response.clicked() || response.drag_stopped() {
@@ -146,17 +165,26 @@ fn bar(ui: &mut Ui, facts: &Facts, width: f32, actions: &mut Vec<Action>) {
     }
 }
 
-/// Text above the bar, about its place `x`.
-fn note(ui: &Ui, text: String, x: f32, bar: Rect) {
+/// Text above the bar, about its place `x`, with a bookmark's picture above it.
+fn note(ui: &Ui, text: String, picture: Option<&TextureHandle>, (x, bar): (f32, Rect)) {
     let room = ui.ctx().content_rect().shrink(4.0);
     // Over messages and the film's sign, which are above the bar.
-    let painter = ui.ctx().layer_painter(LayerId::new(Order::Tooltip, ui.scope_id().with("note")));
+    let painter = ui.ctx().layer_painter(LayerId::new(Order::Tooltip, Id::unique(NOTE)));
     let galley = painter.layout(text, FontId::proportional(12.0), DIM, room.width() - 8.0);
-    let size = galley.size() + vec2(8.0, 4.0);
+    let of_picture = picture.map_or(Vec2::ZERO, |_| NOTE_PICTURE + vec2(8.0, 4.0));
+    let size = (galley.size() + vec2(8.0, 4.0)).max(vec2(of_picture.x, 0.0));
+    let size = size + vec2(0.0, of_picture.y);
     let left = (x - 0.5 * size.x).min(bar.right() - size.x).max(bar.left().min(room.left()));
     let note = Rect::from_min_size(Pos2::new(left, bar.top() - size.y), size);
     let dark = Color32::from_black_alpha(235);
     painter.rect(note, CornerRadius::same(2), dark, Stroke::NONE, StrokeKind::Inside);
-    let inside = Align2::CENTER_CENTER.align_size_within_rect(galley.size(), note);
+    let lines = note.with_min_y(note.min.y + of_picture.y);
+    let inside = Align2::CENTER_CENTER.align_size_within_rect(galley.size(), lines);
     painter.galley(inside.min, galley, DIM);
+    if let Some(picture) = picture {
+        let at = Pos2::new(note.center().x - 0.5 * NOTE_PICTURE.x, note.min.y + 4.0);
+        let whole = Rect::from_min_max(Pos2::ZERO, Pos2::new(1.0, 1.0));
+        let place = Rect::from_min_size(at, NOTE_PICTURE);
+        painter.image(picture.id(), place, whole, Color32::WHITE);
+    }
 }

@@ -6,8 +6,8 @@ use std::mem::{Discriminant, discriminant};
 use egui::{Button, Color32, ComboBox, Grid, RichText, Slider, SliderClamping, Ui};
 
 use super::theme::{
-    DIM, InUnit, LINES, WARN, bodies, heading, number, pick, quantity, released_or_reset, resets,
-    row, unless,
+    DIM, InUnit, LINES, NARROW, WARN, bodies, label, number, pick, quantity, released_or_reset,
+    resets, row, section, table, unless,
 };
 use super::{Action, Facts};
 use gravitile::forces::Method;
@@ -88,34 +88,35 @@ impl TreeForm {
     }
 
     pub(super) fn show(&mut self, ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
-        heading(ui, "Force error");
-        use_tree(ui, facts, actions);
-        let now = facts.settings.tree;
-        let mut requested = now;
-        ui.horizontal_wrapped(|ui| {
-            let rules = RULES.map(|(rule, name, about)| (discriminant(&rule), name, about));
-            let rule = discriminant(&now.opening);
-            if let Some(picked) = pick(ui, &rule, rules) {
-                requested.opening = default_of(picked).unwrap_or(now.opening);
+        if section(ui, "Force error") {
+            use_tree(ui, facts, actions);
+            let now = facts.settings.tree;
+            let mut requested = now;
+            ui.horizontal_wrapped(|ui| {
+                let rules = RULES.map(|(rule, name, about)| (discriminant(&rule), name, about));
+                let rule = discriminant(&now.opening);
+                if let Some(picked) = pick(ui, &rule, rules) {
+                    requested.opening = default_of(picked).unwrap_or(now.opening);
+                }
+                let default = TreeConfig::default().opening;
+                if resets(ui, discriminant(&default) == rule) {
+                    requested.opening = default;
+                }
+            });
+            self.slider(ui, &mut requested.opening);
+            ui.horizontal_wrapped(|ui| {
+                requested.moments = pick(ui, &now.moments, MOMENTS).unwrap_or(now.moments);
+                let default = TreeConfig::default().moments;
+                if resets(ui, now.moments == default) {
+                    requested.moments = default;
+                }
+            });
+            built(ui, &mut requested.rebuild);
+            if requested != now {
+                actions.push(Action::Tree(requested));
             }
-            let default = TreeConfig::default().opening;
-            if resets(ui, discriminant(&default) == rule) {
-                requested.opening = default;
-            }
-        });
-        self.slider(ui, &mut requested.opening);
-        ui.horizontal_wrapped(|ui| {
-            requested.moments = pick(ui, &now.moments, MOMENTS).unwrap_or(now.moments);
-            let default = TreeConfig::default().moments;
-            if resets(ui, now.moments == default) {
-                requested.moments = default;
-            }
-        });
-        built(ui, &mut requested.rebuild);
-        if requested != now {
-            actions.push(Action::Tree(requested));
+            measured(ui, facts);
         }
-        measured(ui, facts);
         self.cells(ui, facts);
         self.lists(ui, facts);
         ui.add_space(6.0);
@@ -137,24 +138,27 @@ impl TreeForm {
             }
         };
         let default = default.unwrap_or(*value);
-        released_or_reset(ui, &mut self.held, (value, default), about, |value| {
+        released_or_reset(ui, &mut self.held, (value, default), [name, about], |value| {
             Slider::new(value, least..=1.0)
                 .logarithmic(true)
-                .text(name)
                 .clamping(SliderClamping::Always)
                 .in_unit("")
         });
     }
 
     fn cells(&mut self, ui: &mut Ui, facts: &Facts) {
-        heading(ui, "Cells");
+        if !section(ui, "Cells") {
+            return;
+        }
         let about = "The smallest boxes around the bodies of each cell, which the opening test uses. Built in \
                      the background, so they lag a moment behind the bodies";
         ui.checkbox(&mut self.boxes, "boxes").on_hover_text(about);
         let about = "Boxes are shown down to this level; the root's is 0";
         ui.horizontal(|ui| {
-            let slider = Slider::new(&mut self.depth, 0..=20).text("depth");
-            ui.add_enabled(self.boxes, slider).on_hover_text(about);
+            let label = label(ui, "depth");
+            let slider = Slider::new(&mut self.depth, 0..=20);
+            let slider = ui.add_enabled(self.boxes, slider).on_hover_text(about);
+            slider.labelled_by(label.id);
             if resets(ui, self.depth == DEFAULT_DEPTH) {
                 self.depth = DEFAULT_DEPTH;
             }
@@ -179,7 +183,9 @@ impl TreeForm {
     }
 
     fn lists(&mut self, ui: &mut Ui, facts: &Facts) {
-        heading(ui, "What acts on a body");
+        if !section(ui, "What acts on a body") {
+            return;
+        }
         let about = "Groups of 64 bodies along the curve walk the tree together. Click on a body to mark its \
                      group, the cells that act on it as a whole, and the bodies that act one by one";
         ui.checkbox(&mut self.lists, "of the body clicked on").on_hover_text(about);
@@ -213,7 +219,7 @@ fn built(ui: &mut Ui, rebuild: &mut Rebuild) {
                  but energy drifts more. 'When it pays off' is timed, in the window only; the tab Kernel shows \
                  the result";
     ui.horizontal(|ui| {
-        ui.label("built");
+        label(ui, "built");
         let list = ComboBox::from_id_salt("rebuild").selected_text(named(*rebuild));
         let shown = list.show_ui(ui, |ui| {
             let several = [2, 4, 8, 16].map(Rebuild::Every);
@@ -276,7 +282,7 @@ fn measured(ui: &mut Ui, facts: &Facts) {
             ]
         }
     };
-    Grid::new("force error").num_columns(2).show(ui, |ui| {
+    table("force error").show(ui, |ui| {
         row(ui, "rms error", about, RichText::new(rms).strong());
         row(ui, "median, largest", about, others);
         row(ui, "measured", about, of);
@@ -288,7 +294,7 @@ fn legend(ui: &mut Ui, inspected: &InspectedWalk, count: usize) {
     let walk = &inspected.walk;
     let one_by_one = walk.bodies.len();
     ui.label(format!("body {}: {}", inspected.body, inspected.config));
-    Grid::new("legend").num_columns(3).show(ui, |ui| {
+    Grid::new("legend").num_columns(3).min_col_width(NARROW).show(ui, |ui| {
         let mut entry = |colour: Color32, value: String, about: &str| {
             let (rect, _) = ui.allocate_exact_size(egui::vec2(10.0, 10.0), egui::Sense::empty());
             ui.painter().rect_filled(rect, 2.0, colour);
@@ -309,7 +315,7 @@ fn legend(ui: &mut Ui, inspected: &InspectedWalk, count: usize) {
 
 /// The walk level by level.
 fn levels(ui: &mut Ui, levels: &[LevelWalk]) {
-    Grid::new("levels").num_columns(4).striped(true).show(ui, |ui| {
+    Grid::new("levels").num_columns(4).min_col_width(NARROW).striped(true).show(ui, |ui| {
         for (name, about) in [
             ("level", "The root's is 0"),
             ("tested", "Cells that were tested: children of opened ones"),

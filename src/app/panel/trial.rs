@@ -4,7 +4,7 @@
 use egui::Ui;
 
 use super::Action;
-use super::theme::{DIM, WARN, bodies, heading, number, offer, progress};
+use super::theme::{DIM, WARN, bodies, number, offer, progress, section};
 use gravitile::forces::direct::gpu::{KernelConfig, KernelRequest};
 use gravitile::live::Command;
 use gravitile::measure::{Finding, Row};
@@ -89,7 +89,9 @@ impl TrialForm {
     }
 
     pub(super) fn show(&self, ui: &mut Ui, actions: &mut Vec<Action>) {
-        heading(ui, "Test the kernel");
+        if !section(ui, "Test the kernel") {
+            return;
+        }
         if let Self::Going { part, doing } = self {
             return progress(ui, *part, doing, "Stop the test", actions);
         }

@@ -2,7 +2,7 @@
 
 use egui::{ComboBox, DragValue, Slider, SliderClamping, Ui};
 
-use super::theme::{InUnit, heading, offer, reset_after, resets};
+use super::theme::{InUnit, label, named, offer, reset_after, resets, section, unless};
 use super::{Action, Facts};
 use gravitile::bodies::Role;
 use gravitile::render::captions::Captions;
@@ -107,8 +107,9 @@ impl Viewpoint {
 pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec<Action>) {
     let style = &mut view.style;
     let coloured_by = style.colour_by;
-    heading(ui, "Colour");
-    ui.horizontal_wrapped(|ui| {
+    let defaults = Style::default();
+    if section(ui, "Colour") {
+        ui.horizontal_wrapped(|ui| {
         for (by, name) in ColourBy::ALL {
             let about = match by {
                 ColourBy::Age => {
@@ -121,94 +122,99 @@ pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec
             ui.selectable_value(&mut style.colour_by, by, name).on_hover_text(about);
         }
     });
-    if style.colour_by != coloured_by {
-        // The range of one quantity does not apply to another.
-        style.value_range = None;
-    }
-    let uses_palette = style.colour_by != ColourBy::Component;
-    ui.horizontal(|ui| {
-        ui.add_enabled_ui(uses_palette, |ui| palettes(ui, &mut style.palette));
-        let default = Style::default().palette;
-        if resets(ui, style.palette == default || !uses_palette) {
-            style.palette = default;
+        if style.colour_by != coloured_by {
+            // The range of one quantity does not apply to another.
+            style.value_range = None;
         }
-    });
-    if !matches!(style.colour_by, ColourBy::Component | ColourBy::Age | ColourBy::Velocity) {
-        let unit = colour_unit(style.colour_by, facts.units);
-        range(ui, facts.colour_range, &mut style.value_range, &unit);
-    }
-    if facts.components.iter().any(|component| component.role == Role::Halo) {
-        ui.checkbox(&mut style.show_halo, "dark matter")
-            .on_hover_text("Bodies of the halo attract, but are only drawn if this is on (h)");
-    }
-    let defaults = Style::default();
-    if facts.components.iter().any(|component| component.role == Role::Gas) {
-        reset_after(ui, &mut style.gas, defaults.gas, |ui, gas| {
-            ui.add(Slider::new(gas, 0.0..=1.0).text("glow of gas"))
-                .on_hover_text("How strongly dense gas glows pink and blue; 0: one colour");
+        let uses_palette = style.colour_by != ColourBy::Component;
+        ui.horizontal(|ui| {
+            ui.add_enabled_ui(uses_palette, |ui| palettes(ui, &mut style.palette));
+            let default = Style::default().palette;
+            if resets(ui, style.palette == default || !uses_palette) {
+                style.palette = default;
+            }
         });
-        reset_after(ui, &mut style.dust, defaults.dust, |ui, dust| {
-            ui.add(Slider::new(dust, 0.0..=1.0).text("dust"))
-                .on_hover_text("How much dust in the gas dims and reddens what is behind it");
-        });
+        if !matches!(style.colour_by, ColourBy::Component | ColourBy::Age | ColourBy::Velocity) {
+            let unit = colour_unit(style.colour_by, facts.units);
+            range(ui, facts.colour_range, &mut style.value_range, &unit);
+        }
+        if facts.components.iter().any(|component| component.role == Role::Halo) {
+            ui.checkbox(&mut style.show_halo, "dark matter")
+                .on_hover_text("Bodies of the halo attract, but are only drawn if this is on (h)");
+        }
+        if facts.components.iter().any(|component| component.role == Role::Gas) {
+            reset_after(ui, "glow of gas", (&mut style.gas, defaults.gas), |ui, gas| {
+                ui.add(Slider::new(gas, 0.0..=1.0))
+                    .on_hover_text("How strongly dense gas glows pink and blue; 0: one colour")
+            });
+            reset_after(ui, "dust", (&mut style.dust, defaults.dust), |ui, dust| {
+                ui.add(Slider::new(dust, 0.0..=1.0))
+                    .on_hover_text("How much dust in the gas dims and reddens what is behind it")
+            });
+        }
     }
 
-    heading(ui, "Light");
-    reset_after(ui, &mut style.sprite_size, defaults.sprite_size, |ui, size| {
-        ui.add(Slider::new(size, 0.1..=10.0).logarithmic(true).text("size"))
-            .on_hover_text("Size of the sprites; their total light stays the same (p and shift+p)");
-    });
-    reset_after(ui, &mut style.stops, defaults.stops, |ui, stops| {
-        let signed = |stops: f64, _| format!("{stops:+.1}");
-        ui.add(Slider::new(stops, -6.0..=6.0).text("stops").custom_formatter(signed))
-            .on_hover_text("Brightens or darkens the exposure, in powers of two ([ and ])");
-    });
-    let mut auto =
-        matches!(style.exposure, Exposure::Auto { adapt_secs } if adapt_secs.is_finite());
-    let about = "Adapts slowly to the picture, as an eye does. Off: stays as it is now";
-    if ui.checkbox(&mut auto, "automatic exposure").on_hover_text(about).changed() {
-        let default = Style::default().exposure;
-        style.exposure = if auto { default } else { Exposure::Auto { adapt_secs: f64::INFINITY } };
-    }
-    let mut glows = style.bloom > 0.0;
-    ui.horizontal(|ui| {
+    if section(ui, "Light") {
+        reset_after(ui, "size", (&mut style.sprite_size, defaults.sprite_size), |ui, size| {
+            ui.add(Slider::new(size, 0.1..=10.0).logarithmic(true)).on_hover_text(
+                "Size of the sprites; their total light stays the same (p and shift+p)",
+            )
+        });
+        reset_after(ui, "stops", (&mut style.stops, defaults.stops), |ui, stops| {
+            let signed = |stops: f64, _| format!("{stops:+.1}");
+            ui.add(Slider::new(stops, -6.0..=6.0).custom_formatter(signed))
+                .on_hover_text("Brightens or darkens the exposure, in powers of two ([ and ])")
+        });
+        let mut auto =
+            matches!(style.exposure, Exposure::Auto { adapt_secs } if adapt_secs.is_finite());
+        let about = "Adapts slowly to the picture, as an eye does. Off: stays as it is now";
+        if ui.checkbox(&mut auto, "automatic exposure").on_hover_text(about).changed() {
+            let default = Style::default().exposure;
+            style.exposure =
+                if auto { default } else { Exposure::Auto { adapt_secs: f64::INFINITY } };
+        }
+        let mut glows = style.bloom > 0.0;
         let about = "Bright places shine, and detail too fine to see becomes a haze";
         if ui.checkbox(&mut glows, "glow").on_hover_text(about).changed() {
             style.bloom = if glows { Style::default().bloom } else { 0.0 };
         }
         if glows {
-            reset_after(ui, &mut style.bloom, defaults.bloom, |ui, bloom| {
-                ui.add(Slider::new(bloom, 0.05..=1.0)).on_hover_text(about);
+            reset_after(ui, "strength", (&mut style.bloom, defaults.bloom), |ui, bloom| {
+                ui.add(Slider::new(bloom, 0.05..=1.0)).on_hover_text(about)
             });
         }
-    });
-    let about = "Light fades instead of vanishing; seconds until a third is left";
-    reset_after(ui, &mut style.trail_secs, defaults.trail_secs, |ui, secs| {
-        ui.add(Slider::new(secs, 0.0..=10.0).text("trails").suffix(" s")).on_hover_text(about);
-    });
-    let about = "Light drawn out in space along the paths of bodies, over this much simulated time";
-    let longest = longest_streak(facts.hints.until);
-    reset_after(ui, &mut style.streak_time, defaults.streak_time, |ui, time| {
-        let slider = Slider::new(time, 0.0..=longest).clamping(SliderClamping::Never);
-        ui.add(slider.text("streaks").in_unit_if_any(&facts.units.time)).on_hover_text(about);
-    });
-    if Paths::suit(facts.count) {
-        ui.checkbox(&mut style.paths, "path lines")
-            .on_hover_text("Thin lines in space along the paths of bodies");
-    }
-    let about = "Effects too slow for this adapter are dropped one by one, and come back when there is time. \
+        let about = "Light fades instead of vanishing; seconds until a third is left";
+        let refused = facts.compared.is_some().then_some("Two runs side by side have no trails");
+        reset_after(ui, "trails", (&mut style.trail_secs, defaults.trail_secs), |ui, secs| {
+            unless(ui, refused, Slider::new(secs, 0.0..=10.0).suffix(" s"), about)
+        });
+        let about =
+            "Light drawn out in space along the paths of bodies, over this much simulated time";
+        let longest = longest_streak(facts.hints.until);
+        reset_after(ui, "streaks", (&mut style.streak_time, defaults.streak_time), |ui, time| {
+            let slider = Slider::new(time, 0.0..=longest).clamping(SliderClamping::Never);
+            ui.add(slider.in_unit_if_any(&facts.units.time)).on_hover_text(about)
+        });
+        if Paths::suit(facts.count) {
+            ui.checkbox(&mut style.paths, "path lines")
+                .on_hover_text("Thin lines in space along the paths of bodies");
+        }
+        let about = "Effects too slow for this adapter are dropped one by one, and come back when there is time. \
                  Off: everything is drawn, however slowly. Films and saved pictures always have everything";
-    let now = facts.left_out.map_or(String::new(), |left_out| format!("\nNow {left_out}"));
-    ui.checkbox(&mut view.spares, "leave out what is too slow here")
-        .on_hover_text(format!("{about}{now}"));
-    let style = &mut view.style;
-    let about = "Resets size, light, glow, trails and streaks; colours stay";
-    if ui.button("Reset all light").on_hover_text(about).clicked() {
-        let Style { colour_by, palette, value_range, show_halo, .. } = *style;
-        *style = Style { colour_by, palette, value_range, show_halo, ..defaults };
+        let now = facts.left_out.map_or(String::new(), |left_out| format!("\nNow {left_out}"));
+        ui.checkbox(&mut view.spares, "leave out what is too slow here")
+            .on_hover_text(format!("{about}{now}"));
+        let style = &mut view.style;
+        let about = "Resets size, light, glow, trails and streaks; colours stay";
+        if ui.button("Reset all light").on_hover_text(about).clicked() {
+            let Style { colour_by, palette, value_range, show_halo, .. } = *style;
+            *style = Style { colour_by, palette, value_range, show_halo, ..defaults };
+        }
     }
 
-    heading(ui, "Camera");
+    if !section(ui, "Camera") {
+        return;
+    }
     ui.horizontal_wrapped(|ui| {
         for (place, name, about) in Viewpoint::ALL {
             offer(ui.button(name), about, actions, Action::Camera(place));
@@ -219,23 +225,24 @@ pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec
         Follow::Body(index) => format!("body {index}"),
         other => other.name(facts.components),
     };
-    ComboBox::from_label("follow")
-        .selected_text(name_of(view.follow))
-        .show_ui(ui, |ui| {
+    named(ui, "follow", |ui| {
+        let list = ComboBox::from_id_salt("follow").selected_text(name_of(view.follow));
+        let list = list.show_ui(ui, |ui| {
             let fixed = [Follow::Nothing, Follow::CentreOfMass];
             let parts = (0..facts.components.len()).map(|k| Follow::Component(k as u8));
             for follow in fixed.into_iter().chain(parts) {
                 ui.selectable_value(&mut view.follow, follow, name_of(follow));
             }
-        })
-        .response
-        .on_hover_text("What the camera keeps in the middle. Double-click a body to follow it");
+        });
+        let about = "What the camera keeps in the middle. Double-click a body to follow it";
+        list.response.on_hover_text(about)
+    });
     let about = "Keeps the light in the picture: moves in where it gathers, back where it spreads. Moving the \
                  camera by hand ends this until other bodies are loaded (d)";
     ui.checkbox(&mut view.directs, "directed camera").on_hover_text(about);
-    reset_after(ui, &mut view.orbit_degrees_per_sec, 0.0, |ui, orbit| {
-        ui.add(Slider::new(orbit, -30.0..=30.0).text("orbit").suffix("°/s"))
-            .on_hover_text("Turns the camera slowly around what it looks at");
+    reset_after(ui, "orbit", (&mut view.orbit_degrees_per_sec, 0.0), |ui, orbit| {
+        ui.add(Slider::new(orbit, -30.0..=30.0).suffix("°/s"))
+            .on_hover_text("Turns the camera slowly around what it looks at")
     });
     ui.horizontal(|ui| {
         ui.checkbox(&mut view.axes, "axes").on_hover_text("x red, y green, z blue");
@@ -256,7 +263,7 @@ fn units(ui: &mut Ui, facts: &Facts, physical: &mut bool) {
         return;
     }
     ui.horizontal(|ui| {
-        ui.label("numbers in");
+        label(ui, "numbers in");
         let about = "All numbers in physical units, here and on pictures";
         ui.selectable_value(physical, true, names.join(", ")).on_hover_text(about);
         let about = "All numbers as in files and on the command line";
@@ -292,16 +299,16 @@ fn longest_streak(until: f64) -> f64 {
 fn palettes(ui: &mut Ui, palette: &mut &'static Palette) {
     let about =
         "Colour scales that colour-blind people can read; for speed, acceleration, age and density";
-    ComboBox::from_label("palette")
-        .selected_text(palette.name)
-        .show_ui(ui, |ui| {
+    named(ui, "palette", |ui| {
+        let list = ComboBox::from_id_salt("palette").selected_text(palette.name);
+        let list = list.show_ui(ui, |ui| {
             for one in PALETTES {
                 ui.selectable_value(palette, one, one.name);
             }
-        })
-        .response
-        .on_hover_text(about)
-        .on_disabled_hover_text("Components have colours of their own");
+        });
+        let why = "Components have colours of their own";
+        list.response.on_hover_text(about).on_disabled_hover_text(why)
+    });
 }
 
 /// An end of the scale: dragging changes it in proportion, since scales span many powers of ten.

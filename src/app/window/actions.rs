@@ -20,6 +20,7 @@ impl WindowState {
             action,
             Action::Screenshot(..)
                 | Action::Help
+                | Action::Light
                 | Action::Welcome
                 | Action::Escape
                 | Action::AskToQuit
@@ -44,6 +45,7 @@ impl WindowState {
             Action::Tree(tree) => self.change_tree(tree)?,
             Action::Integration(integration) => self.change_integration(integration)?,
             Action::Field(field) => self.change_field(field)?,
+            Action::Compare(differs) => self.compare(differs)?,
             Action::MeasureScore => self.measure(Measuring::score)?,
             Action::EditKernel => self.edit_kernel()?,
             Action::SaveKernel(text) => self.save_kernel(text)?,
@@ -61,6 +63,10 @@ impl WindowState {
             Action::GoTo(at) => self.request_past_state(at)?,
             Action::GoToMoment(at) => self.go_to_moment(at)?,
             Action::Bookmark => self.bookmark()?,
+            Action::NameBookmark(at, name) => self.simulated.past.change_mark(at, |mark| {
+                mark.iter_mut().for_each(|bookmark| bookmark.name.clone_from(&name));
+            }),
+            Action::DropBookmark(at) => self.simulated.past.change_mark(at, |mark| *mark = None),
             Action::ThrowMode => self.toggle_throwing(),
             Action::Throw(throw) => self.throw(throw)?,
             Action::Undo => self.undo()?,
@@ -94,6 +100,7 @@ impl WindowState {
                 let has_sheet = std::mem::take(&mut self.panel.welcome.open);
                 self.panel.open = (has_sheet || !self.panel.open) && !self.panel.is_hidden;
             }
+            Action::Light => self.panel.light ^= true,
             Action::Help => self.panel.help = !self.panel.help,
             Action::Welcome => self.panel.welcome.open = true,
             Action::Fullscreen => self.output.toggle_fullscreen(),

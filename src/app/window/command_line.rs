@@ -10,8 +10,9 @@ use gravitile::messages;
 use gravitile::render::{Camera, ColourBy, Exposure, Follow};
 use gravitile::scene::{RunHints, Scene};
 use gravitile::settings::{
-    CommandLine, DeviceCount, Domains, EngineRequest, InputRequest, KernelRequest, LookRequest,
-    MethodRequest, Point, StepRequest, Throw, TreeRequest, ValueRange, ViewRequest, link,
+    CommandLine, Comparison, DeviceCount, Domains, EngineRequest, InputRequest, KernelRequest,
+    LookRequest, MethodRequest, Point, StepRequest, Throw, TreeRequest, ValueRange, ViewRequest,
+    link,
 };
 use gravitile::sim::Settings;
 
@@ -53,6 +54,8 @@ pub struct Shown<'a> {
     pub start: &'a Start,
     /// What is thrown in during the run.
     pub throws: &'a [Throw],
+    /// The second run beside it.
+    pub beside: Option<&'a Comparison>,
     /// Time of the run, and whether it is paused.
     pub now: (f64, bool),
 }
@@ -103,6 +106,7 @@ impl Shown<'_> {
             paused,
             t: None,
             throw: self.throws.to_vec(),
+            beside: self.beside.cloned(),
             embed,
             shaders,
             engine: self.engine(),
@@ -233,6 +237,7 @@ mod tests {
         camera: Camera,
         start: Start,
         throws: Vec<Throw>,
+        beside: Option<Comparison>,
     }
 
     impl State {
@@ -257,7 +262,7 @@ mod tests {
             let components = bodies.components.clone();
             let field = loaded.snapshot.attributes.get("field").cloned();
             let (input, hints) = (request.input, loaded.run);
-            let throws = request.throw;
+            let (throws, beside) = (request.throw, request.beside);
             Self {
                 input,
                 components,
@@ -269,6 +274,7 @@ mod tests {
                 camera,
                 start,
                 throws,
+                beside,
             }
         }
 
@@ -286,6 +292,7 @@ mod tests {
                 default_follow: Follow::Nothing,
                 start: &self.start,
                 throws: &self.throws,
+                beside: self.beside.as_ref(),
                 now: (0.0, false),
             };
             let link = Shown { now: (1.25, true), ..shown }.link();
@@ -361,6 +368,7 @@ mod tests {
                 "--throw",
                 "body:t=2,mass=1",
             ],
+            "beside" => &["--beside", "softening=0.5"],
             "paused" => &["--paused"],
             "embed" => &["--embed"],
             "shaders" => &["--shaders", "my shaders"],

@@ -36,7 +36,7 @@ impl WindowState {
         let warned = &mut self.warned;
         let is_behind = session.live.status().behind;
         warned.behind_secs = if is_behind { warned.behind_secs + secs } else { 0.0 };
-        if self.output.message.is_some() || self.panel.welcome.open || !session.live.is_moving() {
+        if self.output.message.is_some() || self.panel.welcome.open || !session.is_moving() {
             return;
         }
         if warned.behind_secs > BEHIND_SECS && !warned.behind {
@@ -78,6 +78,7 @@ impl WindowState {
     fn learn(&mut self, times: &FrameTimes) -> bool {
         let Some(session) = &mut self.simulated.session else { return true };
         session.live.learn(times);
+        session.second.iter_mut().for_each(|second| second.learn(times));
         if self.viewer.drawings.is_full(times.number) {
             return false;
         }
@@ -120,7 +121,7 @@ impl WindowState {
         let Some(ended) = measuring.poll(&mut self.panel) else { return };
         self.measuring = None;
         if let Some(session) = &mut self.simulated.session {
-            session.live.go_on();
+            session.go_on();
         }
         self.output.report(ended);
         self.still.disturb();
@@ -131,6 +132,7 @@ impl WindowState {
         let Some(session) = &mut self.simulated.session else { return };
         if !self.output.screen.timeline.is_supported() {
             session.live.learn_from_frames(secs);
+            session.second.iter_mut().for_each(|second| second.live.learn_from_frames(secs));
         }
         let events = session.live.poll();
         session.stop_at_goal();
@@ -152,6 +154,9 @@ impl WindowState {
             match event {
                 Event::Report(report) => {
                     self.simulated.history.report(&report);
+                    let session = self.simulated.session.as_mut();
+                    let second = session.and_then(|session| session.second.as_mut());
+                    second.into_iter().for_each(|second| second.report_first(&report));
                     if self.simulated.history.take_ruined() {
                         self.output.warn(RUINED);
                     }
@@ -167,13 +172,18 @@ impl WindowState {
                 Event::Failed(error) => self.failed(&error),
             }
         }
+        self.poll_second();
         self.throw_what_is_due();
     }
 
     fn store_state(&mut self, state: &Arc<State>) {
         let dt = self.simulated.session.as_ref().map_or(1.0, |session| session.live.dt());
-        self.simulated.past.take(state, dt > 0.0);
+        let is_bookmark = self.simulated.past.take(state, dt > 0.0);
         self.viewer.aim(state);
+        if is_bookmark {
+            let drawn = self.draw_bookmark(state.time);
+            self.output.report(drawn);
+        }
     }
 
     /// Uses a requested state of the bodies for its purpose.
@@ -190,10 +200,12 @@ impl WindowState {
             Purpose::Throw(throw) => self.throw_into(*throw, state)?,
             Purpose::Change(settings) => {
                 let gpu = &self.output.screen.gpu;
+                let beside = self.simulated.requested.beside.clone();
                 let from = (Arc::clone(&session.initial), state);
-                self.simulated.loading = Some(Loading::change(gpu, session, from, *settings)?);
+                self.simulated.loading =
+                    Some(Loading::change(gpu, session, from, (*settings, beside))?);
                 // Steps that the old engine takes meanwhile would be lost, so it stops.
-                session.live.rest();
+                session.rest();
             }
         }
         Ok(())

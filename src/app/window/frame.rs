@@ -29,6 +29,8 @@ use super::pictures::{FILM_RATE, OnTop};
 use super::preferences::Preferences;
 use super::refresh::Refresh;
 use super::screen::{Screen, open_device};
+use super::second_run::{SECOND_PICTURE, SECOND_STEPS};
+use super::session::Session;
 use super::simulated::Simulated;
 use super::state::{Warned, WindowState};
 use super::stillness::{Drawing, Stillness, View};
@@ -77,7 +79,7 @@ impl WindowState {
         let device = open_device(&window, Box::new(display.clone()), &request.engine.adapter)?;
         let open = preferences.panel_open && machine::has_room_for_panel() && !request.embed;
         let mut panel = Panel::new(open, preferences.tab);
-        panel.is_hidden = request.embed;
+        (panel.is_hidden, panel.light) = (request.embed, preferences.light);
         panel.welcome.open = !preferences.welcomed && request.is_default;
         Ok(async move {
             let device = device.await?;
@@ -194,7 +196,7 @@ impl WindowState {
         if let Some(error) = self.simulated.refused.take() {
             return Err(error);
         }
-        let moves = self.simulated.session.as_ref().is_some_and(|s| s.live.is_moving());
+        let moves = self.simulated.session.as_ref().is_some_and(Session::is_moving);
         self.still.pass(secs, self.viewer.steering.camera(), moves);
         self.trace_frame(hidden);
         let pace = self.pace(repaint);
@@ -240,6 +242,7 @@ impl WindowState {
             (filmed.as_deref().unwrap_or_default(), filmed.is_some()),
             ("directs", self.viewer.choice.directs),
             ("restorable", self.simulated.session.is_some() && has_state),
+            ("compares", self.halves_px().is_some()),
             ("hidden", hidden),
         ];
         let words = words.into_iter().filter(|(_, applies)| *applies).map(|(word, _)| word);
@@ -268,7 +271,8 @@ impl WindowState {
         {
             self.still.disturb();
         }
-        let [covered, _] = self.covered_px();
+        let ([covered, _], [panel_px, _]) = (self.covered_px(), self.panel_px());
+        let halves = self.halves_px();
         let rests = self.rests();
         let Self { viewer, simulated, output, input, begun, .. } = self;
         let filmed = output.recording.as_ref().zip(simulated.session.as_ref());
@@ -282,9 +286,10 @@ impl WindowState {
             let film = recording.as_ref().map(|film| film.until(now));
             // The limit exists only while time runs forwards, so the smaller time is the earlier
             // one.
-            session.live.go_until(film.into_iter().chain(session.limit()).reduce(f64::min));
+            session.go_until(film);
         }
         let target = if is_shown { screen.acquire()? } else { None };
+        let screen_size = screen.size();
         let Screen { gpu, canvas, egui, layers, timeline, .. } = screen;
         let (device, queue) = (&gpu.device, &gpu.queue);
         let mut encoder = device.create_command_encoder(&Default::default());
@@ -301,9 +306,13 @@ impl WindowState {
             let budget = if fastest { FASTEST } else { Budget::INTERACTIVE };
             let fraction =
                 if session.live.status().ready { STEPS_FRACTION } else { FIRST_FRACTION };
-            let budget = steps_budget(budget, times.as_ref(), fraction);
+            let budget = session.budget(steps_budget(budget, times.as_ref(), fraction));
             session.live.record(&mut encoder, secs, budget)?;
             timeline.end_part(&mut encoder, "steps");
+            if let Some(second) = &mut session.second {
+                second.record(&session.live, &mut encoder, (secs, budget))?;
+                timeline.end_part(&mut encoder, SECOND_STEPS);
+            }
             steering.ride(session.centre_now(), choice.follow);
         }
         let camera = steering.shown(covered, canvas.size());
@@ -314,9 +323,12 @@ impl WindowState {
                 let handles = render::Handles { device, queue };
                 let points = session.live.points();
                 let status = session.live.status();
-                let state = (status.steps, status.time);
+                let second = session.second.as_ref().map(|second| &second.live);
+                let steps = status.steps + second.map_or(0, |second| second.status().steps);
+                let state = (steps, status.time);
                 let now = View { camera, size: canvas.size(), state };
-                let may = (rests, canvas.holds(&camera));
+                // The light of the picture drawn last is that of the second run.
+                let may = (rests, second.is_none() && canvas.holds(&camera));
                 let drawing = drawings.next(now, may, frame);
                 let look = reduced_look.as_ref().filter(|_| drawing == Drawing::Reduced);
                 let scene = (&camera, look.unwrap_or(whole));
@@ -338,11 +350,23 @@ impl WindowState {
                         canvas.paint_in_parts(handles, &mut encoder, view, points, scene, now, part)
                     }
                 });
+                if let (Ok(()), Some(second)) = (&painted, second) {
+                    // The numbers of a picture are written before the submission that draws it.
+                    let fresh = device.create_command_encoder(&Default::default());
+                    queue.submit([std::mem::replace(&mut encoder, fresh).finish()]);
+                    let view = layers.second_picture(device, screen_size);
+                    let points = second.points();
+                    canvas.draw_over(None);
+                    // No time has passed since the first picture, so the exposure is the same.
+                    painted = canvas.paint(handles, &mut encoder, &view, points, scene, now);
+                    timeline.end_part(&mut encoder, SECOND_PICTURE);
+                }
             } else {
                 drop(begin_drawing(&mut encoder, "no bodies", &target.view, NO_BODIES));
             }
+            let shown = (panel_px as u32, halves.map(|half| half.map(|px| px as u32)));
             let composited =
-                layers.lay_over((device, queue), &mut encoder, target.texture(), covered as u32);
+                layers.lay_over((device, queue), &mut encoder, target.texture(), shown);
             painted = painted.and(composited);
             timeline.end_part(&mut encoder, "panel on top");
         }
@@ -351,6 +375,7 @@ impl WindowState {
         timeline.submitted();
         if let Some(session) = session {
             session.live.submitted();
+            session.second.iter_mut().for_each(|second| second.live.submitted());
         }
         for id in freed.iter().flatten() {
             egui.free_texture(id);
@@ -400,7 +425,10 @@ impl WindowState {
 /// The budget of a frame's steps: at least `fraction` of the device time of its other work, since
 /// with slow pictures a slice of the default size would hardly advance the simulation.
 fn steps_budget(default: Budget, last: Option<&FrameTimes>, fraction: f64) -> Budget {
-    let others = last.map_or(0.0, |times| times.total_secs() - times.secs("steps").unwrap_or(0.0));
+    let steps = |times: &FrameTimes| {
+        ["steps", SECOND_STEPS].iter().filter_map(|part| times.secs(part)).sum::<f64>()
+    };
+    let others = last.map_or(0.0, |times| times.total_secs() - steps(times));
     Budget { submission_secs: default.submission_secs.max(fraction * others), ..default }
 }
 

@@ -53,10 +53,11 @@ impl Input {
 
     /// Passes an event to egui.
     pub fn on_event(&mut self, window: &Window, event: &WindowEvent) -> Taken {
-        // egui moves its focus with Tab, and the focused widget takes all other keys.
+        // egui would move its focus with Tab, and the focused widget takes all other keys: it does
+        // only once a key has given the focus to a control.
         if let WindowEvent::KeyboardInput { event: key, .. } = event
             && key.logical_key == Key::Named(NamedKey::Tab)
-            && !self.context.text_edit_focused()
+            && !self.context.memory(|memory| memory.focused().is_some())
         {
             let folds_panel = key.state.is_pressed() && !key.repeat;
             return Taken { repaint: true, folds_panel };

@@ -17,9 +17,6 @@ use gravitile::gpu::{begin_drawing, caught};
 
 /// Side in pixels of the square tiles; only non-empty tiles are composited.
 const TILE: u32 = 32;
-/// The panel's background, as dark as the sky next to it.
-const BEHIND_PANEL: wgpu::Color =
-    wgpu::Color { r: 3.0 / 255.0, g: 4.0 / 255.0, b: 8.0 / 255.0, a: 1.0 };
 /// All of a texture.
 const WHOLE: Rect = Rect::from_min_max(Pos2::ZERO, Pos2::new(1.0, 1.0));
 
@@ -29,11 +26,15 @@ pub struct Layers {
     format: wgpu::TextureFormat,
     size: [u32; 2],
     layers: [Layer; 2],
+    /// The picture of a second run, which has its left edge at that of the texture.
+    second: Layer,
     over: Renderer,
     /// Whether the window's textures are copy targets. Copying the panel is much faster than
     /// drawing a textured mesh.
     copies: bool,
     are_stale: bool,
+    /// The colour behind the panel.
+    behind: Color32,
 }
 
 #[derive(Default)]
@@ -54,7 +55,16 @@ impl Layers {
         // The layers are dithered already.
         let options = RendererOptions { dithering: false, ..RendererOptions::default() };
         let over = Renderer::new(device, format, options);
-        Self { format, size: [0, 0], layers: Default::default(), over, copies, are_stale: false }
+        Self {
+            format,
+            size: [0, 0],
+            layers: Default::default(),
+            second: Layer::default(),
+            over,
+            copies,
+            are_stale: false,
+            behind: Color32::BLACK,
+        }
     }
 
     /// Draws the layers whose shapes have changed, with the renderer `egui`, which has the
@@ -99,7 +109,9 @@ impl Layers {
         update_buffers(egui, (device, queue), encoder, &jobs, screen)?;
         for (k, layer) in self.layers.iter_mut().enumerate() {
             if let (true, Some(view)) = (changed[k], &layer.view) {
-                let load = wgpu::LoadOp::Clear([BEHIND_PANEL, wgpu::Color::TRANSPARENT][k]);
+                let [r, g, b, a] = self.behind.to_array().map(|byte| f64::from(byte) / 255.0);
+                let behind = wgpu::Color { r, g, b, a };
+                let load = wgpu::LoadOp::Clear([behind, wgpu::Color::TRANSPARENT][k]);
                 let pass = begin_drawing(encoder, "layer", view, load);
                 egui.render(&mut pass.forget_lifetime(), &jobs[..ends[k]], screen);
                 layer.cover(screen);
@@ -110,7 +122,18 @@ impl Layers {
         Ok(changed)
     }
 
-    /// Composites the layers over `target`, of which the panel covers `covered_px` columns.
+    /// The texture for the picture of a second run in a window of this size.
+    pub fn second_picture(&mut self, device: &wgpu::Device, size: [u32; 2]) -> wgpu::TextureView {
+        let has_size =
+            |view: &&wgpu::TextureView| [view.texture().width(), view.texture().height()] == size;
+        match self.second.view.as_ref().filter(has_size) {
+            Some(view) => view.clone(),
+            None => self.second.retexture(device, (self.format, size), &mut self.over),
+        }
+    }
+
+    /// Composites the layers over `target`, of which the panel covers `covered_px` columns. With
+    /// `halves`, first that many columns of the second picture, from the second number on.
     ///
     /// # Errors
     ///
@@ -120,31 +143,45 @@ impl Layers {
         (device, queue): (&wgpu::Device, &wgpu::Queue),
         encoder: &mut wgpu::CommandEncoder,
         target: &wgpu::Texture,
-        covered_px: u32,
+        (covered_px, halves): (u32, Option<[u32; 2]>),
     ) -> Result<()> {
         let [width, height] = self.size;
-        let clip = |from: u32| {
-            let [from, width, height] = [from, width, height].map(|side| side as f32);
-            Rect::from_min_max(Pos2::new(from, 0.0), Pos2::new(width, height))
-        };
         let [panel, rest] = &self.layers;
         let covered_px = covered_px.min(width);
+        let left = width - covered_px;
+        let [half, offset] = halves.unwrap_or_default();
+        let half = half.min(left.saturating_sub(offset));
         let copies = self.copies && [target.width(), target.height()] == self.size;
-        if let (true, Some(texture), 1..) = (copies, &panel.texture, covered_px) {
-            let origin = wgpu::Origin3d { x: width - covered_px, y: 0, z: 0 };
-            let place = |texture| wgpu::TexelCopyTextureInfo {
-                texture,
-                mip_level: 0,
-                origin,
-                aspect: wgpu::TextureAspect::All,
-            };
-            let size = wgpu::Extent3d { width: covered_px, height, depth_or_array_layers: 1 };
-            encoder.copy_texture_to_texture(place(texture), place(target), size);
+        // Columns that are shown as they are: their layer and number, where they are in it and where
+        // they are shown.
+        let columns = [(&self.second, half, 0, offset), (panel, covered_px, left, left)];
+        let mut jobs = Vec::new();
+        for (layer, count, from, to) in columns.into_iter().filter(|(_, count, ..)| *count > 0) {
+            if let (true, Some(texture)) = (copies, &layer.texture) {
+                let place = |texture, x| wgpu::TexelCopyTextureInfo {
+                    texture,
+                    mip_level: 0,
+                    origin: wgpu::Origin3d { x, y: 0, z: 0 },
+                    aspect: wgpu::TextureAspect::All,
+                };
+                let size = wgpu::Extent3d { width: count, height, depth_or_array_layers: 1 };
+                encoder.copy_texture_to_texture(place(texture, from), place(target, to), size);
+            } else if layer.texture.is_some() {
+                let [from, to, count, width, height] =
+                    [from, to, count, width, height].map(|px| px as f32);
+                let uv = [Pos2::new(from / width, 0.0), Pos2::new((from + count) / width, 1.0)];
+                let shown = Rect::from_min_max(Pos2::new(to, 0.0), Pos2::new(to + count, height));
+                let mut mesh = Mesh::with_texture(layer.id.unwrap_or_default());
+                mesh.add_rect_with_uv(shown, uv.into(), Color32::WHITE);
+                jobs.push((shown, mesh));
+            }
         }
-        let of_panel = (!copies).then_some((panel, clip(width - covered_px)));
-        let jobs = of_panel.into_iter().chain([(rest, clip(0))]);
-        let jobs = jobs.filter(|(layer, _)| !layer.mesh.is_empty()).map(|(layer, clip_rect)| {
-            ClippedPrimitive { clip_rect, primitive: Primitive::Mesh(layer.mesh.clone()) }
+        let whole = Rect::from_min_max(Pos2::ZERO, Pos2::new(width as f32, height as f32));
+        jobs.push((whole, rest.mesh.clone()));
+        let jobs = jobs.into_iter().filter(|(_, mesh)| !mesh.is_empty());
+        let jobs = jobs.map(|(clip_rect, mesh)| ClippedPrimitive {
+            clip_rect,
+            primitive: Primitive::Mesh(mesh),
         });
         let jobs: Vec<ClippedPrimitive> = jobs.collect();
         if jobs.is_empty() {
@@ -156,6 +193,11 @@ impl Layers {
         let pass = begin_drawing(encoder, "layers", &view, wgpu::LoadOp::Load);
         self.over.render(&mut pass.forget_lifetime(), &jobs, &screen);
         Ok(())
+    }
+
+    /// Sets the colour behind the panel.
+    pub fn put_behind(&mut self, colour: Color32) {
+        self.are_stale |= std::mem::replace(&mut self.behind, colour) != colour;
     }
 
     /// Invalidates all layers, after a frame that failed before it was submitted.
@@ -170,31 +212,41 @@ impl Layers {
         }
         self.size = size;
         for layer in &mut self.layers {
-            let texture = device.create_texture(&wgpu::TextureDescriptor {
-                label: Some("layer"),
-                size: wgpu::Extent3d { width: size[0], height: size[1], depth_or_array_layers: 1 },
-                mip_level_count: 1,
-                sample_count: 1,
-                dimension: wgpu::TextureDimension::D2,
-                format: self.format,
-                usage: wgpu::TextureUsages::RENDER_ATTACHMENT
-                    | wgpu::TextureUsages::TEXTURE_BINDING
-                    | wgpu::TextureUsages::COPY_SRC,
-                view_formats: &[],
-            });
-            let view = texture.create_view(&Default::default());
-            if let Some(id) = layer.id {
-                self.over.free_texture(&id);
-            }
-            let nearest = wgpu::FilterMode::Nearest;
-            layer.id = Some(self.over.register_native_texture(device, &view, nearest));
-            (layer.view, layer.texture) = (Some(view), Some(texture));
+            layer.retexture(device, (self.format, size), &mut self.over);
         }
         true
     }
 }
 
 impl Layer {
+    /// Makes its texture; returns the view of it.
+    fn retexture(
+        &mut self,
+        device: &wgpu::Device,
+        (format, [width, height]): (wgpu::TextureFormat, [u32; 2]),
+        over: &mut Renderer,
+    ) -> wgpu::TextureView {
+        let texture = device.create_texture(&wgpu::TextureDescriptor {
+            label: Some("layer"),
+            size: wgpu::Extent3d { width, height, depth_or_array_layers: 1 },
+            mip_level_count: 1,
+            sample_count: 1,
+            dimension: wgpu::TextureDimension::D2,
+            format,
+            usage: wgpu::TextureUsages::RENDER_ATTACHMENT
+                | wgpu::TextureUsages::TEXTURE_BINDING
+                | wgpu::TextureUsages::COPY_SRC,
+            view_formats: &[],
+        });
+        let view = texture.create_view(&Default::default());
+        if let Some(id) = self.id {
+            over.free_texture(&id);
+        }
+        self.id = Some(over.register_native_texture(device, &view, wgpu::FilterMode::Nearest));
+        (self.view, self.texture) = (Some(view.clone()), Some(texture));
+        view
+    }
+
     /// Makes the mesh of non-empty tiles.
     fn cover(&mut self, screen: &ScreenDescriptor) {
         let [width, height] = screen.size_in_pixels;
@@ -359,7 +411,7 @@ mod tests {
             let changed = layers.draw(both, &mut encoder, &mut egui, &context, shapes, &screen);
             drawn.push(changed.unwrap());
             drop(begin_drawing(&mut encoder, "picture", &view, blue));
-            layers.lay_over(both, &mut encoder, &texture, 96).unwrap();
+            layers.lay_over(both, &mut encoder, &texture, (96, None)).unwrap();
             let found = pixels(&gpu, encoder, &texture);
             let most = found.iter().zip(&wanted).map(|(a, b)| a.abs_diff(*b)).max();
             assert!(most <= Some(2), "off by {most:?} of 255");

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use web_time::Instant;
 
 use super::machine;
+use super::second_run::SecondRun;
 use super::session::{Initial, Session, name_of};
 use crate::lookup;
 use crate::panel::Integration;
@@ -16,7 +17,7 @@ use gravitile::live::{Background, Command, Live};
 use gravitile::render::Survey;
 use gravitile::render::ages::{ages, times_of_formation};
 use gravitile::scene::RunHints;
-use gravitile::settings::{InputRequest, StepRequest, Throw};
+use gravitile::settings::{Comparison, InputRequest, StepRequest, Throw};
 use gravitile::sim::{Choice, Settings, State};
 
 /// Duration of a whole scene or snapshot at the default speed, in seconds.
@@ -32,6 +33,8 @@ pub struct RunRequest {
     pub field: Option<Field>,
     /// What is thrown in during the run, in order of time.
     pub throws: Vec<Throw>,
+    /// The second run beside it.
+    pub beside: Option<Comparison>,
 }
 
 /// A session that is being loaded.
@@ -84,7 +87,7 @@ impl Loading {
         gpu: &Arc<Gpu>,
         session: &Session,
         (initial, state): (Arc<Initial>, &Arc<State>),
-        settings: Settings,
+        (settings, beside): (Settings, Option<Comparison>),
     ) -> Result<Self> {
         let now = session.live.settings();
         let what = what_changes(now, &settings).to_owned();
@@ -102,7 +105,7 @@ impl Loading {
         }
         let state = Arc::clone(state);
         let make = move || Ok((initial, state.bodies.clone()));
-        Self::going_on(gpu, session, (what, choice), settings, make)
+        Self::going_on(gpu, session, (what, choice), (settings, beside), make)
     }
 
     /// Continues from `state` with something thrown in, whose bodies get ids from `first_id` on.
@@ -111,7 +114,7 @@ impl Loading {
         session: &Session,
         state: &Arc<State>,
         throw: Throw,
-        first_id: u64,
+        (first_id, beside): (u64, Option<Comparison>),
     ) -> Result<Self> {
         let what = format!("throwing in a {}", throw.kind.name());
         let now = session.live.settings().going_on_from(state);
@@ -122,7 +125,7 @@ impl Loading {
             let (initial, bodies) = initial.with(throw, &state, &of, first_id)?;
             Ok((Arc::new(initial), bodies))
         };
-        Self::going_on(gpu, session, (what, None), settings, make)
+        Self::going_on(gpu, session, (what, None), (settings, beside), make)
     }
 
     /// Continues the run of `session` with what `make` returns: the bodies now, and what they
@@ -131,19 +134,22 @@ impl Loading {
         gpu: &Arc<Gpu>,
         session: &Session,
         (what, choice): (String, Option<Choice>),
-        settings: Settings,
+        (settings, beside): (Settings, Option<Comparison>),
         make: impl FnOnce() -> Result<(Arc<Initial>, Bodies)> + Send + 'static,
     ) -> Result<Self> {
         let (gpu, keeper) = (Arc::clone(gpu), session.live.keeper().clone());
         let (beyond_end, backwards) = (session.beyond_end, session.live.dt() < 0.0);
         Self::start(what, true, move || async move {
             let (initial, now) = make()?;
+            let of_second = beside.is_some().then(|| (now.clone(), settings.clone()));
             let mut live = open(&gpu, choice, now, settings, keeper.units_per_sec).await?;
+            let mut second = open_second(&gpu, beside, &live, of_second, &initial).await?;
             if backwards {
                 live.apply(Command::Reverse)?;
+                second.as_mut().map_or(Ok(()), |second| second.live.apply(Command::Reverse))?;
             }
             live.take_tempo_of(&keeper);
-            Ok(Session { beyond_end, ..Session::new(initial, live) })
+            Ok(Session { beyond_end, second, ..Session::new(initial, live) })
         })
     }
 
@@ -163,7 +169,9 @@ impl Loading {
 
 /// Names the requested change.
 fn what_changes(now: &Settings, next: &Settings) -> &'static str {
-    if (now.devices, &now.adapter) != (next.devices, &next.adapter) {
+    if now == next {
+        "preparing the run"
+    } else if (now.devices, &now.adapter) != (next.devices, &next.adapter) {
         "changing the devices"
     } else if now.engine != next.engine {
         "changing the engine"
@@ -197,6 +205,7 @@ async fn load(gpu: Arc<Gpu>, input: InputRequest, request: RunRequest) -> Result
         Ok(Some(scene)) => scene.title,
         _ => name_of(&input).to_owned(),
     };
+    let of_second = request.beside.is_some().then(|| (bodies.clone(), settings.clone()));
     let live = open(&gpu, None, bodies, settings, units_per_sec).await?;
     let_browser_turn().await;
     let notes = Some(std::mem::take(&mut template.notes).join("; "));
@@ -215,7 +224,21 @@ async fn load(gpu: Arc<Gpu>, input: InputRequest, request: RunRequest) -> Result
         throws: request.throws,
         thrown: 0,
     };
-    Ok(Session { notes, ..Session::new(Arc::new(initial), live) })
+    let second = open_second(&gpu, request.beside, &live, of_second, &initial).await?;
+    Ok(Session { notes, second, ..Session::new(Arc::new(initial), live) })
+}
+
+/// The requested run beside `live`, of the same bodies and requested settings.
+async fn open_second(
+    gpu: &Arc<Gpu>,
+    differs: Option<Comparison>,
+    live: &Live,
+    of: Option<(Bodies, Settings)>,
+    initial: &Initial,
+) -> Result<Option<SecondRun>> {
+    let Some((differs, (bodies, settings))) = differs.zip(of) else { return Ok(None) };
+    let_browser_turn().await;
+    SecondRun::open(gpu, differs, (live, &settings), bodies, initial.hints.until).await.map(Some)
 }
 
 /// Opens a simulation on this engine, or else on the requested one or the one that `auto` chooses.

@@ -17,6 +17,7 @@
 mod actions;
 mod camera;
 mod command_line;
+mod comparing;
 mod compile_ahead;
 mod diagram;
 mod encounter;
@@ -40,6 +41,7 @@ mod refresh;
 mod restore;
 mod saving;
 mod screen;
+mod second_run;
 mod session;
 mod sessions;
 mod settings;
@@ -81,6 +83,9 @@ pub fn open(request: ViewRequest, listen: Listen) -> Result<()> {
     request.engine.by.chosen()?;
     request.input.scene()?;
     request.look.style()?;
+    if let Some(beside) = &request.beside {
+        beside.over(&request.engine.settings()?)?;
+    }
     shell::run(request, listen)
 }
 

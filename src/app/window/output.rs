@@ -24,12 +24,20 @@ const EXPIRY_MARGIN: Duration = Duration::from_millis(5);
 /// A device that is lost within this time is not replaced again.
 const TOO_SOON: Duration = Duration::from_secs(3);
 
+/// What a picture is drawn for.
+pub enum DrawnFor {
+    /// A file.
+    File(PathBuf),
+    /// The bookmark of the state at this time.
+    Bookmark(f64),
+}
+
 pub struct Output {
     pub window: Arc<Window>,
     pub screen: Screen,
     pub recording: Option<Recording>,
-    /// Pictures being drawn, and where to save them.
-    pub drawn: Vec<(Deferred<Result<Image>>, PathBuf)>,
+    /// Pictures being drawn, and what for.
+    pub drawn: Vec<(Deferred<Result<Image>>, DrawnFor)>,
     /// Device times of the latest frame for which they are known.
     pub times: Option<FrameTimes>,
     /// CPU time that the panel takes per frame, in seconds.

@@ -8,6 +8,7 @@
 use web_time::{Duration, Instant};
 use winit::window::Window;
 
+use super::session::Session;
 use super::state::WindowState;
 use gravitile::gpu::DeviceClass;
 use gravitile::sim::EngineKind;
@@ -36,11 +37,10 @@ impl WindowState {
     /// When the next frame is due; egui requests one after `repaint`.
     pub(super) fn pace(&self, repaint: Duration) -> Pace {
         let session = self.simulated.session.as_ref();
-        let live = session.map(|session| &session.live);
         let is_complete = self.measuring.is_some()
             || self.still.is_complete(&self.viewer.choice.style) && !self.viewer.needs_full();
         if self.output.message_changed
-            || live.is_some_and(|live| live.is_moving())
+            || session.is_some_and(Session::is_moving)
             || session.is_some() && !is_complete
         {
             return Pace::Moving;
@@ -54,7 +54,7 @@ impl WindowState {
                 || self.output.missed
                 || !self.output.drawn.is_empty())
             .then_some(POLL),
-            live.filter(|live| live.is_waiting()).map(|_| POLL),
+            session.filter(|session| session.is_waiting()).map(|_| POLL),
             self.input.shaders.as_ref().map(|_| FILES),
             self.output.message_ends(),
         ];
@@ -69,9 +69,12 @@ impl WindowState {
 
     /// The time between pictures; `display` is the display's refresh interval.
     pub(super) fn pause(&self, display: Duration) -> Duration {
-        let live = self.simulated.session.as_ref().map(|session| &session.live);
-        let steps =
-            live.is_some_and(|live| live.is_moving() && live.choice().kind != EngineKind::Gpu);
+        let session = self.simulated.session.as_ref();
+        let steps = session.is_some_and(|session| {
+            let second = session.second.as_ref().map(|second| &second.live);
+            let mut all = [&session.live].into_iter().chain(second);
+            session.is_moving() && all.any(|live| live.choice().kind != EngineKind::Gpu)
+        });
         let is_software = self.output.screen.gpu.adapter.class == DeviceClass::Software;
         match &self.output.times {
             Some(times) if steps && is_software => shared(display, times.total_secs()),

@@ -70,12 +70,13 @@ impl WindowState {
             platform_output, mut textures_delta, shapes, pixels_per_point, ..
         } = output;
         let has_textures = !textures_delta.set.is_empty();
+        self.output.screen.layers.put_behind(panel::background(self.panel.light));
         let freed = self.output.screen.take_textures(&mut textures_delta);
         machine::take_output(&platform_output);
         self.input.egui_state.handle_platform_output(&self.output.window, platform_output);
         let screen =
             ScreenDescriptor { size_in_pixels: self.output.screen.size(), pixels_per_point };
-        let free = f64::from(screen.size_in_pixels[0]) - self.covered_px()[0];
+        let free = f64::from(screen.size_in_pixels[0]) - self.panel_px()[0];
         // The clip rectangles of scroll areas extend a little beyond the panel.
         let left = free as f32 / pixels_per_point - 4.0;
         (((shapes, has_textures, left), screen), freed)
@@ -87,7 +88,8 @@ impl WindowState {
         let input = self.input.egui_state.take_egui_input(&self.output.window);
         let context = self.input.context.clone();
         let (mut actions, mut pointer_request) = (Vec::new(), None);
-        let [covered, below] = self.covered_px();
+        let ([covered, below], [panel_px, _]) = (self.covered_px(), self.panel_px());
+        let halves = self.halves_px();
         self.viewer.steering.below_px = below;
         self.viewer.steering.throws = self.panel.throw.on;
         let size = self.output.screen.picture_size();
@@ -109,12 +111,13 @@ impl WindowState {
             let picker = &mut input.picker;
             if let Some(session) = session {
                 session.refresh_wgsl();
-                let live = &session.live;
+                let (live, second) = (&session.live, session.second.as_ref());
+                let units = view.units(&session.initial.template.units);
                 let facts = Facts {
                     input: &session.initial.input,
                     hints: &session.initial.hints,
                     defaults: &session.initial.default_integration,
-                    units: view.units(&session.initial.template.units),
+                    units,
                     own_units: &session.initial.template.units,
                     count: live.len(),
                     components: &session.initial.bodies.components,
@@ -149,17 +152,17 @@ impl WindowState {
                     left_out: left_out.as_deref(),
                     message: message.as_deref(),
                     message_is_error: is_error,
+                    compared: second.map(|second| second.summary(live, &units.length)),
                 };
                 panel::growth::begin(ui.ctx(), *last);
                 // Widgets that are added later are above the picture.
                 let before = steering.camera();
-                pointer_request = steering.input(ui, covered, size);
+                pointer_request = steering.input(ui, (covered, halves), size);
                 by_hand = steering.camera() != before;
                 if !picker.is_open() {
                     actions.extend(panel.pressed(ui.ctx(), &facts));
                 }
                 let shown = steering.shown(covered, size);
-                let units = view.units(&session.initial.template.units);
                 if let Some(PointerRequest::Throw { camera, pixels, points, released }) =
                     pointer_request
                 {
@@ -175,7 +178,15 @@ impl WindowState {
                 }
                 if view.style.paths {
                     let pieces = paths.pieces(&shown, size);
-                    panel::overlay::paths(ui, &pieces, path_colours, covered);
+                    panel::overlay::paths(ui, &pieces, path_colours, (0.0, covered));
+                }
+                if let (Some(second), Some([_, offset])) = (second, halves) {
+                    if view.style.paths {
+                        let pieces = second.paths.pieces(&shown, size);
+                        let place = (offset, panel_px);
+                        panel::overlay::paths(ui, &pieces, path_colours, place);
+                    }
+                    panel::overlay::names(ui, &facts, offset);
                 }
                 // No legend for effects that are left out.
                 let drawn = reduced_look.as_ref().filter(|_| !rests).or(look.as_ref());
@@ -185,7 +196,7 @@ impl WindowState {
                         look,
                         units,
                         &session.initial.bodies.components,
-                        covered,
+                        panel_px,
                     );
                 }
                 actions.extend(panel.show(ui, &facts, view));
@@ -208,6 +219,7 @@ impl WindowState {
                 });
             }
             picker.show(ui.ctx());
+            panel.tint(ui.ctx());
         });
         self.output.panel_secs += 0.1 * (begun.elapsed().as_secs_f64() - self.output.panel_secs);
         // Only the switch itself is stored: other choices end directing for this run only.
@@ -228,6 +240,8 @@ impl WindowState {
                 false => tracking(self.viewer.choice.follow),
             };
             session.live.track(tracked);
+            let of_second = if self.viewer.has_paths() { tracked } else { Tracking::Nothing };
+            session.second.iter_mut().for_each(|second| second.live.track(of_second));
             if self.panel.open && self.panel.tab == Tab::Numbers {
                 session.live.watch_blocks();
             }

@@ -9,8 +9,10 @@
 
 use std::sync::Arc;
 
+use egui::TextureHandle;
+
 use super::session::Initial;
-use crate::panel::{PAST_BYTES, PastMark};
+use crate::panel::{Bookmark, PAST_BYTES, PastMark};
 use gravitile::bodies::Bodies;
 use gravitile::sim::State;
 
@@ -23,7 +25,7 @@ const LEAST_MARKS: usize = 4;
 #[derive(Clone)]
 struct Stored {
     state: Arc<State>,
-    marked: bool,
+    bookmark: Option<Bookmark>,
 }
 
 /// Stored states, ordered by time.
@@ -41,23 +43,27 @@ pub struct Past {
 }
 
 impl Past {
-    /// Stores a state. Outdated states, which the run has passed since the last one, are dropped.
-    pub fn take(&mut self, state: &Arc<State>, forwards: bool) {
+    /// Stores a state; returns whether it was bookmarked now. Outdated states, which the run has
+    /// passed since the last one, are dropped.
+    pub fn take(&mut self, state: &Arc<State>, forwards: bool) -> bool {
         let (time, from) = (state.time, self.now.replace(state.time));
         self.latest = Some(Arc::clone(state));
         let is_same = |stored: &Stored| is_same(stored.state.time, time);
         let is_replaced = |stored: &Stored| {
             let past =
                 from.is_some_and(|from| stored.state.time > from && stored.state.time < time);
-            is_same(stored) || forwards && past && !stored.marked
+            is_same(stored) || forwards && past && stored.bookmark.is_none()
         };
-        let was_marked = self.stored.iter().any(|stored| stored.marked && is_same(stored));
+        let before = self.stored.iter().find(|stored| is_same(stored));
+        let before = before.and_then(|stored| stored.bookmark.clone());
         self.stored.retain(|stored| !is_replaced(stored));
-        let marked = std::mem::take(&mut self.wants_mark) || was_marked;
+        let is_new = std::mem::take(&mut self.wants_mark) && before.is_none();
+        let bookmark = before.or(is_new.then(Bookmark::default));
         let at = self.stored.partition_point(|stored| stored.state.time < state.time);
-        self.stored.insert(at, Stored { state: Arc::clone(state), marked });
+        self.stored.insert(at, Stored { state: Arc::clone(state), bookmark });
         self.thin();
         self.update_marks();
+        is_new
     }
 
     /// Records what the states to come belong to.
@@ -93,10 +99,35 @@ impl Past {
     /// Bookmarks the next state, which is then never dropped. Returns false if bookmarks fill the
     /// memory.
     pub fn mark_next(&mut self) -> bool {
-        let marked = self.stored.iter().filter(|stored| stored.marked).count();
+        let marked = self.stored.iter().filter(|stored| stored.bookmark.is_some()).count();
         let has_room = marked < self.most().max(LEAST_MARKS);
         self.wants_mark |= has_room;
         has_room
+    }
+
+    /// Changes the bookmark with that index in [`Past::marks`].
+    pub fn change_mark(&mut self, at: usize, change: impl FnOnce(&mut Option<Bookmark>)) {
+        if let Some(stored) = self.stored.get_mut(at) {
+            change(&mut stored.bookmark);
+            self.thin();
+            self.update_marks();
+        }
+    }
+
+    /// Sets the picture of the bookmark at that time.
+    pub fn set_picture(&mut self, time: f64, picture: TextureHandle) {
+        let at = self.stored.iter().position(|stored| is_same(stored.state.time, time));
+        let Some(at) = at else { return };
+        self.change_mark(at, |mark| {
+            mark.iter_mut().for_each(|bookmark| bookmark.picture = Some(picture.clone()));
+        });
+    }
+
+    /// Forgets all pictures, which belong to a lost device.
+    pub fn forget_pictures(&mut self) {
+        let marks = self.stored.iter_mut().filter_map(|stored| stored.bookmark.as_mut());
+        marks.for_each(|bookmark| bookmark.picture = None);
+        self.update_marks();
     }
 
     fn most(&self) -> usize {
@@ -129,7 +160,7 @@ impl Past {
             let time = |at: usize| self.stored[at].state.time;
             let inner = 1..self.stored.len() - 1;
             let gap = |at: &usize| time(at + 1) - time(at - 1);
-            let free = inner.clone().filter(|&at| !self.stored[at].marked);
+            let free = inner.clone().filter(|&at| self.stored[at].bookmark.is_none());
             let least = free.min_by(|a, b| gap(a).total_cmp(&gap(b)));
             let Some(least) = least else { break };
             self.stored.remove(least);
@@ -137,7 +168,10 @@ impl Past {
     }
 
     fn update_marks(&mut self) {
-        let mark = |stored: &Stored| PastMark { time: stored.state.time, marked: stored.marked };
+        let mark = |stored: &Stored| PastMark {
+            time: stored.state.time,
+            bookmark: stored.bookmark.clone(),
+        };
         self.marks = self.stored.iter().map(mark).collect();
     }
 }
@@ -175,7 +209,7 @@ mod tests {
         assert_eq!((times.len(), times[0], times[times.len() - 1]), (MOST, 0.0, 999.0));
         let widest = times.windows(2).map(|pair| pair[1] - pair[0]).fold(0.0, f64::max);
         assert!(widest < 12.0, "{widest}");
-        assert!(past.marks().iter().any(|mark| mark.marked && mark.time == 333.0));
+        assert!(past.marks().iter().any(|mark| mark.bookmark.is_some() && mark.time == 333.0));
     }
 
     #[test]
@@ -204,7 +238,7 @@ mod tests {
         assert_eq!(times(&past), [0.0, 1.0, 2.0, 3.0, 5.5, 6.0, 7.0, 8.0, 9.0]);
         past.take(&state(8.5), true);
         assert_eq!(times(&past), [0.0, 1.0, 2.0, 3.0, 5.5, 7.0, 8.5, 9.0]);
-        assert!(past.marks()[5].marked, "the bookmark is lost");
+        assert!(past.marks()[5].bookmark.is_some(), "the bookmark is lost");
         assert_eq!(
             [0.0, 5.0, 99.0].map(|time| past.last_before(time)),
             [None, Some((3, 3.0)), Some((7, 9.0))]
@@ -220,6 +254,12 @@ mod tests {
             past.take(&state(k as f64), true);
         }
         assert_eq!(set, MOST);
-        assert_eq!(past.marks().iter().filter(|mark| mark.marked).count(), MOST);
+        assert_eq!(past.marks().iter().filter(|mark| mark.bookmark.is_some()).count(), MOST);
+        // A name stays when the state comes again; without a bookmark a state may be dropped.
+        past.change_mark(7, |mark| mark.as_mut().unwrap().name = "seven".to_owned());
+        assert!(!past.mark_next() && !past.take(&state(7.0), true));
+        assert_eq!(past.marks()[7].bookmark.as_ref().unwrap().name, "seven");
+        past.change_mark(7, |mark| *mark = None);
+        assert!(past.marks().iter().all(|mark| mark.time != 7.0));
     }
 }

@@ -23,6 +23,8 @@ pub struct Preferences {
     pub welcomed: bool,
     /// egui's zoom factor.
     pub text_size: f32,
+    /// Whether the panel is light, with high contrast.
+    pub light: bool,
     /// Whether the user has switched the directed camera on; moving the camera by hand does not
     /// change it.
     pub directs: bool,
@@ -70,6 +72,7 @@ impl Default for Preferences {
             tab: Tab::Scene,
             welcomed: false,
             text_size: 1.0,
+            light: false,
             directs: false,
             view: toml::Table::new(),
             scene_glow: None,

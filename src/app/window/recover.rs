@@ -28,6 +28,7 @@ impl WindowState {
         let Some(error) = self.output.take_device()? else { return Ok(()) };
         let Some(session) = self.simulated.session.take() else { return Ok(()) };
         self.undo = Undo::default();
+        self.simulated.past.forget_pictures();
         self.input.renew(&self.output.screen);
         (self.viewer.look, self.viewer.look_of) = (None, None);
         let class = self.output.screen.gpu.adapter.class;
@@ -89,7 +90,8 @@ impl WindowState {
         if let Some(state) = self.simulated.past.latest() {
             let time = session.time(state.time, &self.viewer.choice);
             let from = (Arc::clone(&session.initial), state);
-            return Ok((Loading::change(gpu, session, from, settings)?, Some(time)));
+            let beside = self.simulated.requested.beside.clone();
+            return Ok((Loading::change(gpu, session, from, (settings, beside))?, Some(time)));
         }
         let (input, request) = (session.initial.input.clone(), self.simulated.requested.clone());
         Ok((Loading::input(gpu, input, request, true)?, None))

@@ -36,7 +36,8 @@ impl WindowState {
             | Action::Method(_)
             | Action::Tree(_)
             | Action::Integration(_)
-            | Action::Field(_) => {
+            | Action::Field(_)
+            | Action::Compare(_) => {
                 let before = (live.settings().clone(), self.simulated.requested.clone());
                 undo.note(UndoStep::Settings(Box::new(before)));
             }
@@ -155,7 +156,7 @@ impl WindowState {
         let time = moment.camera.time.max(session.initial.template.time);
         session.clear_goal();
         if session.live.dt() < 0.0 {
-            session.live.apply(Command::Reverse)?;
+            session.apply(Command::Reverse)?;
         }
         let (now, dt) = (session.live.status().time, session.live.dt());
         // The step that reaches the moment may end after it.
@@ -187,11 +188,13 @@ impl WindowState {
         let settings = session.live.settings().clone();
         let initial = self.simulated.past.initial_of(state).unwrap_or(&session.initial);
         let from = (Arc::clone(initial), state);
-        let mut change = Loading::change(&self.output.screen.gpu, session, from, settings)?;
+        let beside = self.simulated.requested.beside.clone();
+        let mut change =
+            Loading::change(&self.output.screen.gpu, session, from, (settings, beside))?;
         let direction = if state.time < session.live.status().time { "back" } else { "on" };
         change.what =
             format!("going {direction} to {}", session.time(state.time, &self.viewer.choice));
-        session.live.rest();
+        session.rest();
         self.simulated.loading = Some(change);
         self.viewer.paths.clear();
         self.viewer.watch(|i| state.bodies.position[i], &state.bodies);

@@ -3,14 +3,18 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use egui::{ColorImage, TextureOptions};
+
 use super::command_line::Shown;
 use super::machine::{self, check_name};
-use super::pictures::{Recording, absolute, free_name, picture};
+use super::output::DrawnFor;
+use super::pictures::{OnTop, Recording, absolute, free_name, picture};
 use super::simulated::Purpose;
 use super::state::WindowState;
+use crate::panel::Bookmark;
 use gravitile::error::{Error, Result};
 use gravitile::files;
-use gravitile::render::{Camera, DevicePoints, Look, PictureSize};
+use gravitile::render::{Camera, DevicePoints, Image, Look, PictureSize};
 use gravitile::scene::{Keyframe, Scene, path_text, with_keyframes};
 use gravitile::settings::InputRequest;
 use gravitile::sim::State;
@@ -48,26 +52,50 @@ impl WindowState {
         let path = free_name(path);
         let size = PictureSize::new(width, height)?;
         let Some(session) = &self.simulated.session else { return Ok(()) };
+        if session.second.is_some() {
+            let problem = "saved pictures show one run: end the second one first (v)";
+            return Err(Error::Outside(problem.to_owned()));
+        }
         let Some((points, camera, look)) = self.scene_to_draw() else { return Ok(()) };
         let over = self.viewer.diagram.diagram();
         let on_top = self.viewer.on_top(session, 0.0);
         let gpu = &self.output.screen.gpu;
         let state = (points, session.live.status().time);
         let image = picture(gpu, state, (&camera, look), (over, on_top), size)?;
-        self.output.drawn.push((image, path));
+        self.output.drawn.push((image, DrawnFor::File(path)));
+        self.save_drawn()
+    }
+
+    /// Draws a small picture for the bookmark of the state at `time`, which has just been reached.
+    pub(super) fn draw_bookmark(&mut self, time: f64) -> Result<()> {
+        let [width, height] = Bookmark::PICTURE;
+        let size = PictureSize::new(width, height)?;
+        let Some((points, camera, look)) = self.scene_to_draw() else { return Ok(()) };
+        let over = (None, Box::new(|_: &mut Image, _| ()) as OnTop);
+        let gpu = &self.output.screen.gpu;
+        let image = picture(gpu, (points, time), (&camera, look), over, size)?;
+        self.output.drawn.push((image, DrawnFor::Bookmark(time)));
         self.save_drawn()
     }
 
     /// Saves the pictures that have been completed.
     pub(super) fn save_drawn(&mut self) -> Result<()> {
-        for (image, path) in std::mem::take(&mut self.output.drawn) {
-            match image.take() {
-                Some(image) => {
+        for (image, purpose) in std::mem::take(&mut self.output.drawn) {
+            match (image.take(), purpose) {
+                (Some(image), DrawnFor::File(path)) => {
                     let image = image?;
                     files::replace_with(&path, |out| Ok(image.write_png(out)?))?;
                     self.output.notify(format!("saved {}", absolute(&path)));
                 }
-                None => self.output.drawn.push((image, path)),
+                (Some(image), DrawnFor::Bookmark(time)) => {
+                    let size = Bookmark::PICTURE.map(|side| side as usize);
+                    let image = ColorImage::from_rgba_unmultiplied(size, image?.rgba());
+                    let (name, options) = (format!("bookmark {time}"), TextureOptions::LINEAR);
+                    let texture = self.input.context.load_texture(name, image, options);
+                    self.simulated.past.set_picture(time, texture);
+                    self.refresh.disturb();
+                }
+                (None, purpose) => self.output.drawn.push((image, purpose)),
             }
         }
         Ok(())
@@ -76,6 +104,10 @@ impl WindowState {
     /// Starts a film of this size, or as large as the free part of the window.
     pub(super) fn record(&mut self, path: &Path, size: Option<[u32; 2]>) -> Result<()> {
         let Some(session) = &self.simulated.session else { return Ok(()) };
+        if session.second.is_some() {
+            let problem = "films show one run: end the second one first (v)";
+            return Err(Error::Outside(problem.to_owned()));
+        }
         let path = free_name(path);
         let size = match size {
             Some([width, height]) => PictureSize::new(width, height)?,
@@ -152,6 +184,7 @@ impl WindowState {
             default_follow: session.default_follow(),
             start: &self.start,
             throws: &initial.throws,
+            beside: session.second.as_ref().map(|second| &second.differs),
             now: (session.live.status().time, session.live.keeper().paused),
         }))
     }

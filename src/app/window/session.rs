@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use glam::DVec3;
 
+use super::second_run::SecondRun;
 use crate::panel::{Integration, ViewChoice, quantity};
 use gravitile::bodies::Bodies;
 use gravitile::forces::direct::gpu::KernelVariant;
@@ -59,6 +60,8 @@ impl Initial {
 pub struct Session {
     pub initial: Arc<Initial>,
     pub live: Live,
+    /// A run beside it with one other setting.
+    pub second: Option<SecondRun>,
     /// Notes about the file and about parameters chosen for these bodies, until shown.
     pub notes: Vec<String>,
     /// Whether time has reached the [end](Session::end).
@@ -78,6 +81,7 @@ impl Session {
         Self {
             initial,
             live,
+            second: None,
             notes: Vec::new(),
             beyond_end: false,
             goal: None,

@@ -19,7 +19,7 @@ use gravitile::live::{Background, Command};
 use gravitile::messages;
 use gravitile::render::{ColourBy, Follow};
 use gravitile::scene::{Colouring, Orbit};
-use gravitile::settings::{InputRequest, StepRequest, ViewRequest};
+use gravitile::settings::{Comparison, InputRequest, StepRequest, ViewRequest};
 
 /// Shown if the camera follows the bodies by default.
 const DRIFTING: &str =
@@ -38,6 +38,9 @@ impl WindowState {
         (request.steps.eps, request.steps.dt, request.steps.blocks.dt_max) = (None, None, None);
         self.simulated.requested.throws.clear();
         request.throws.clear();
+        // So did another softening; none suits all.
+        request.beside.take_if(|b| matches!(b, Comparison::Softening(length) if *length > 0.0));
+        self.simulated.requested.beside.clone_from(&request.beside);
         let mut loading = Loading::input(&self.output.screen.gpu, input, request, false)?;
         loading.plays = plays;
         self.simulated.loading = Some(loading);
@@ -108,7 +111,9 @@ impl WindowState {
             Err(error) => {
                 // The current simulation continues.
                 if let Some(session) = &mut self.simulated.session {
-                    session.live.go_on();
+                    session.go_on();
+                    let differs = session.second.as_ref().map(|second| second.differs.clone());
+                    self.simulated.requested.beside = differs;
                     // A planned throw that failed would fail again.
                     session.refused_throw = true;
                     let settings = session.live.settings().clone();
@@ -124,7 +129,7 @@ impl WindowState {
     pub(super) fn cancel_loading(&mut self) {
         let was_loading = self.simulated.loading.take().is_some();
         match &mut self.simulated.session {
-            Some(session) if was_loading => session.live.go_on(),
+            Some(session) if was_loading => session.go_on(),
             Some(session) => session.clear_goal(),
             None => {}
         }
@@ -315,7 +320,7 @@ impl WindowState {
 
     /// Takes the session out of use, with its view and history.
     fn suspend(&mut self, mut session: Session) -> Suspended {
-        session.live.rest();
+        session.rest();
         Suspended {
             session,
             requested: self.simulated.requested.clone(),
@@ -334,7 +339,7 @@ impl WindowState {
         self.simulated.loading = None;
         self.simulated.pending.clear();
         let now = self.simulated.session.take().map(|now| Box::new(self.suspend(now)));
-        session.live.go_on();
+        session.go_on();
         let time = session.time(session.live.status().time, &view);
         self.output.notify(format!("back to {} at {time}", session.name()));
         self.name_window(&session);

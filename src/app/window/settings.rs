@@ -21,14 +21,16 @@ impl WindowState {
     /// Applies a command to the run.
     pub(super) fn apply(&mut self, command: Command) -> Result<()> {
         let Some(session) = &mut self.simulated.session else { return Ok(()) };
-        let is_kernel = matches!(command, Command::Kernel(_));
+        let kernel = match &command {
+            Command::Kernel(kernel) => Some(*kernel),
+            _ => None,
+        };
         if matches!(command, Command::Dt(dt) if dt != session.live.settings().dt) {
             self.simulated.history.change_step(session.live.status().steps);
         }
-        session.live.apply(command)?;
-        if is_kernel {
-            self.simulated.requested.settings.kernel = session.live.kernel_request();
-        }
+        session.apply(command)?;
+        let requested = &mut self.simulated.requested.settings.kernel;
+        *requested = kernel.unwrap_or(*requested);
         Ok(())
     }
 
@@ -107,7 +109,7 @@ impl WindowState {
     pub(super) fn recompile(&mut self) {
         let mut outcome = self.output.screen.renew_canvas();
         if let Some(session) = &mut self.simulated.session {
-            match session.live.apply(Command::Recompile) {
+            match session.apply(Command::Recompile) {
                 // The panel must show the source of the new kernel.
                 Ok(()) => session.wgsl = None,
                 Err(error) => outcome = Err(error),
@@ -129,7 +131,7 @@ impl WindowState {
         }
         self.measuring = Some(start(&self.output.screen.gpu)?);
         if let Some(session) = &mut self.simulated.session {
-            session.live.rest();
+            session.rest();
         }
         Ok(())
     }

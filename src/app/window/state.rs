@@ -67,8 +67,16 @@ impl WindowState {
         PictureSize::new((wide as u32).max(16), (high as u32).max(16)).unwrap_or(size)
     }
 
-    /// Pixels that the panel or the welcome sheet covers at the right, or below in a narrow window.
+    /// Pixels at the right, and below, that the first run's picture leaves to the panel or the
+    /// welcome sheet, and to the second run's picture.
     pub(super) fn covered_px(&self) -> [f64; 2] {
+        let [right, below] = self.panel_px();
+        let width = f64::from(self.output.screen.picture_size().width());
+        [self.halves_px().map_or(right, |[half, _]| width - half), below]
+    }
+
+    /// Pixels that the panel or the welcome sheet covers at the right, or below in a narrow window.
+    pub(super) fn panel_px(&self) -> [f64; 2] {
         let context = &self.input.context;
         let covered = self.panel.covers(context) * context.pixels_per_point();
         [covered.x, covered.y].map(f64::from)
@@ -80,7 +88,7 @@ impl WindowState {
         let camera = self.viewer.steering.camera();
         self.viewer.lacks()
             && self.measuring.is_none()
-            && session.is_some_and(|session| !session.live.is_moving())
+            && session.is_some_and(|session| !session.is_moving())
             && self.still.holds(&self.viewer.choice.style, camera)
     }
 
@@ -101,6 +109,7 @@ impl WindowState {
         }
         self.preferences.text_size = self.input.context.zoom_factor();
         (self.preferences.panel_open, self.preferences.tab) = (self.panel.open, self.panel.tab);
+        self.preferences.light = self.panel.light;
         self.preferences.welcomed = true;
         self.preferences.take_view(&self.viewer.choice);
         self.preferences.save();

@@ -155,23 +155,31 @@ impl Steering {
         (self.start, self.fits) = (start, Some(size));
     }
 
-    /// Handles the pointer over the picture; `covered_px` as in [`Self::shown`].
+    /// Handles the pointer over the picture; `covered_px` as in [`Self::shown`]. With `halves`, their
+    /// width and where the second one begins, also over the second picture, where it picks no body.
     pub fn input(
         &mut self,
         ui: &mut Ui,
-        covered_px: f64,
+        (covered_px, halves): (f64, Option<[f64; 2]>),
         size: PictureSize,
     ) -> Option<PointerRequest> {
         let rect = ui.ctx().content_rect();
         let scale = f64::from(ui.ctx().pixels_per_point());
         // Input over the panel is the panel's, even where it has no control.
         let free = rect.with_max_x(rect.max.x - (covered_px / scale) as f32);
+        let offset = halves.map(|[_, offset]| (offset / scale) as f32);
+        let free = free.with_max_x(free.max.x + offset.unwrap_or(0.0));
+        let is_in_second =
+            |at: egui::Pos2| offset.is_some_and(|offset| at.x >= rect.min.x + offset);
         let free = free.with_max_y(rect.max.y - (self.below_px / scale) as f32);
         let response = ui.interact(free, ui.scope_id().with("picture"), Sense::click_and_drag());
         let to_px = |v: egui::Vec2| DVec2::new(f64::from(v.x), f64::from(v.y)) * scale;
         // The middle of the free part is the middle of the steered picture.
         let away = 0.5 * DVec2::new(covered_px, self.below_px);
-        let place = |at: egui::Pos2| to_px(at - rect.min) + away;
+        let place = |at: egui::Pos2| {
+            let aside = offset.filter(|_| is_in_second(at)).unwrap_or(0.0);
+            to_px(at - rect.min - egui::vec2(aside, 0.0)) + away
+        };
         let mut request = None;
         let before = self.camera;
         let touch = ui.input(|input| input.multi_touch());
@@ -211,7 +219,7 @@ impl Steering {
         }
         let follow = response.double_clicked();
         if (follow || response.clicked())
-            && let Some(at) = response.interact_pointer_pos()
+            && let Some(at) = response.interact_pointer_pos().filter(|at| !is_in_second(*at))
         {
             let (within_px, camera, pixel) = (PICK_POINTS * scale, self.camera, place(at));
             request = Some(PointerRequest::Pick { camera, pixel, within_px, follow });

@@ -216,7 +216,8 @@ impl WindowState {
         if !columns.is_empty() {
             text += &format!("; snapshots no longer have the columns {}", columns.join(", "));
         }
-        let loading = Loading::throw(&self.output.screen.gpu, session, state, throw, first_id)?;
+        let more = (first_id, self.simulated.requested.beside.clone());
+        let loading = Loading::throw(&self.output.screen.gpu, session, state, throw, more)?;
         if !is_planned {
             self.undo.note(UndoStep::State(Arc::clone(state), session.live.keeper().paused));
         }
@@ -224,7 +225,7 @@ impl WindowState {
             self.output.notify(text);
         }
         // Steps that would be taken meanwhile would be lost.
-        session.live.rest();
+        session.rest();
         self.simulated.loading = Some(loading);
         Ok(())
     }

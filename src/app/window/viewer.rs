@@ -197,7 +197,11 @@ impl Viewer {
         if !self.choice.spares {
             self.quality.forget();
         }
-        let reduced = self.quality.reduced(&self.choice.style);
+        // Of two runs in one canvas, trails would mix.
+        let trail_secs = self.choice.style.trail_secs;
+        let trail_secs = if session.second.is_some() { 0.0 } else { trail_secs };
+        let style = Style { trail_secs, ..self.choice.style.clone() };
+        let reduced = self.quality.reduced(&style);
         let drawn = self.reduced_look.as_ref().or(self.look.as_ref());
         let every = self.quality.every();
         let is_drawn = |look: &Look| look.requested == reduced && look.every == every;
@@ -227,9 +231,9 @@ impl Viewer {
             Ok(look)
         };
         if !is_known {
-            self.look = Some(made(&self.choice.style)?);
+            self.look = Some(made(&style)?);
         }
-        self.reduced_look = match reduced == self.choice.style && every == 1 {
+        self.reduced_look = match reduced == style && every == 1 {
             true => None,
             false => Some(made(&reduced)?.thinned(every)),
         };

@@ -2,9 +2,9 @@
 
 use egui_kittest::kittest::Queryable;
 use gravitile::scene::{Keyframe, Moment};
-use gravitile_app::panel::{Action, Tab};
+use gravitile_app::panel::{Action, Bookmark, Tab};
 
-use super::world::{World, after};
+use super::world::{World, after, click};
 
 /// Collects all texts in a shape.
 fn texts(shape: &egui::Shape, found: &mut Vec<String>) {
@@ -19,6 +19,7 @@ fn texts(shape: &egui::Shape, found: &mut Vec<String>) {
 fn hovering_the_time_bar_shows_time_and_memory_limit() {
     let mut world = World::on(Tab::Scene);
     world.panel.open = false;
+    world.past[4].bookmark = None;
     let mut harness = world.shown(640.0);
     let last = harness.get_all_by_label("⚑").next().unwrap().rect();
     let tooltip = |harness: &egui_kittest::Harness<'static, World>| {
@@ -68,4 +69,36 @@ fn marked_moments_show_their_titles_and_a_click_goes_there() {
         harness.drop_at(between);
     });
     assert!(matches!(went[..], [Action::GoTo(_)]), "{went:?}");
+}
+
+#[test]
+fn bookmarks_are_gone_to_named_and_removed() {
+    let mut world = World::on(Tab::Scene);
+    world.past[4].bookmark = Some(Bookmark { name: "closest".to_owned(), picture: None });
+    let mut harness = world.shown(1400.0);
+    let at_mark = harness.get_by_label("closest").rect().center();
+    let went = after(&mut harness, |harness| harness.get_by_label("closest").click());
+    assert_eq!(went, [Action::GoTo(4)]);
+    harness.hover_at(at_mark);
+    harness.run();
+    let mut found = Vec::new();
+    harness.output().shapes.iter().for_each(|clipped| texts(&clipped.shape, &mut found));
+    let is_note = |text: &&String| text.starts_with("closest · t = ");
+    assert_eq!(found.iter().filter(is_note).count(), 1, "{found:?}");
+    // The list in the panel.
+    harness.hover_at(egui::pos2(4.0, 4.0));
+    harness.run();
+    assert_eq!(click(&mut harness, "Bookmark this state"), [Action::Bookmark]);
+    assert_eq!(click(&mut harness, "go"), [Action::GoTo(4)]);
+    assert_eq!(click(&mut harness, "remove the bookmark"), [Action::DropBookmark(4)]);
+    let field = |harness: &egui_kittest::Harness<'static, World>, text: &str| {
+        let name = |node: &egui_kittest::Node<'_>| node.value().as_deref() == Some("closest");
+        let mut fields = harness.get_all_by_role(egui::accesskit::Role::TextInput);
+        let field = fields.find(name).expect("the field with the name");
+        field.focus();
+        field.set_text_value_accesskit(text);
+    };
+    assert_eq!(after(&mut harness, |harness| field(harness, "passage")), [], "it is being edited");
+    let named = after(&mut harness, |harness| harness.key_press(egui::Key::Enter));
+    assert_eq!(named, [Action::NameBookmark(4, "passage".to_owned())]);
 }

@@ -9,6 +9,7 @@ use gravitile::integrate::find;
 use gravitile::live::{Command, Tempo};
 use gravitile::render::{ColourBy, Exposure, Follow};
 use gravitile::scene::Orbit;
+use gravitile::settings::DeviceCount;
 use gravitile::sim::EngineKind;
 use gravitile_app::panel::{Action, Integration, MeetingOffer, Tab, Viewpoint};
 
@@ -33,6 +34,25 @@ fn tabs_help_and_folding_work() {
     assert!(harness.query_by_label("Scene").is_none());
     click(&mut harness, "« panel");
     assert!(harness.state().panel.open);
+}
+
+#[test]
+fn sections_fold_by_pointer_and_keyboard_and_stay_folded() {
+    let mut harness = World::on(Tab::View).shown(TALL);
+    let has_slider = |h: &egui_kittest::Harness<'static, World>| {
+        h.query_by_role_and_label(WidgetRole::Slider, "stops").is_some()
+    };
+    assert!(has_slider(&harness));
+    click(&mut harness, "Light");
+    assert!(!has_slider(&harness) && harness.query_by_label("automatic exposure").is_none());
+    assert!(harness.query_by_label("Camera").is_some(), "other sections stay");
+    // Another tab and back.
+    click(&mut harness, "Scene");
+    click(&mut harness, "View");
+    assert!(!has_slider(&harness));
+    after(&mut harness, |h| h.get_by_label("Light").focus());
+    after(&mut harness, |h| h.key_press(egui::Key::Enter));
+    assert!(has_slider(&harness));
 }
 
 #[test]
@@ -215,6 +235,35 @@ fn view_tab_changes_the_style() {
     assert!(view.axes && !view.scale_bar);
     assert!(view.captions.title && !view.captions.time);
     assert!(view.style.validate().is_ok());
+}
+
+#[test]
+fn second_run_has_another_softening_method_or_integrator() {
+    let mut harness = World::on(Tab::Physics).shown(TALL);
+    let choose = |harness: &mut egui_kittest::Harness<'static, World>, name: &str| {
+        after(harness, |h| h.get_by_role_and_label(WidgetRole::ComboBox, "compare with").click());
+        // An integrator's button has the name of the entry that is further down.
+        after(harness, |h| h.get_all_by_label(name).last().unwrap().click())
+    };
+    for (name, text) in
+        [("softening", "softening=0"), ("tree", "method=tree"), ("hermite6", "integrator=hermite6")]
+    {
+        let differs = Some(text.parse().unwrap());
+        assert_eq!(choose(&mut harness, name), [Action::Compare(differs)]);
+    }
+    assert_eq!(choose(&mut harness, "nothing"), [], "there is none");
+    let is_refused = |h: &egui_kittest::Harness<'static, World>| {
+        let list = h.get_by_role_and_label(WidgetRole::ComboBox, "compare with");
+        list.accesskit_node().is_disabled()
+    };
+    assert!(!is_refused(&harness));
+    harness.state_mut().recording = Some((PathBuf::from("film.webp"), 3));
+    harness.run();
+    assert!(is_refused(&harness), "films show one run");
+    harness.state_mut().recording = None;
+    harness.state_mut().settings.devices = DeviceCount::These(2);
+    harness.run();
+    assert!(is_refused(&harness), "two devices");
 }
 
 #[test]

@@ -73,6 +73,32 @@ fn tab_key_does_not_move_the_focus() {
 }
 
 #[test]
+fn every_control_of_the_panel_is_reached_by_keys_alone() {
+    let mut harness = World::on(Tab::Physics).shown(700.0);
+    let press = |harness: &mut egui_kittest::Harness<'static, World>, key: Key| {
+        after(harness, |h| h.key_press(key))
+    };
+    assert_eq!(press(&mut harness, Key::F6), []);
+    let is_focused = |harness: &egui_kittest::Harness<'static, World>, label: &str| {
+        harness.get_all_by_label(label).any(|node| node.is_focused())
+    };
+    for label in ["Step", "Speed", "dt", "hermite4"] {
+        let mut presses = 0;
+        while !is_focused(&harness, label) {
+            assert_eq!(press(&mut harness, Key::Tab), [], "Tab must not fold the panel now");
+            presses += 1;
+            assert!(presses < 60, "{label} is not reached");
+        }
+    }
+    let changed = press(&mut harness, Key::Enter);
+    assert!(matches!(changed[..], [Action::Integration(_)]), "{changed:?}");
+    // Escape leaves the controls, and only then closes or quits.
+    assert_eq!(press(&mut harness, Key::Escape), []);
+    assert_eq!(press(&mut harness, Key::Tab), [Action::FoldPanel]);
+    assert_eq!(press(&mut harness, Key::Escape), [Action::Escape]);
+}
+
+#[test]
 fn key_sheet_entries_are_complete() {
     // A key without a name is covered by the name of the one before.
     assert!(!KEYS[0].name.is_empty());

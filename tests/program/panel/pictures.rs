@@ -54,6 +54,14 @@ fn scene_with_an_encounter() {
 }
 
 #[test]
+fn light_theme() {
+    let mut world = World::on(Tab::Conservation);
+    world.panel.light = true;
+    world.message = Some(("galaxy.bin: no such file".to_owned(), true));
+    assert_picture(world.shown(900.0), "light");
+}
+
+#[test]
 fn physics() {
     assert_picture(World::on(Tab::Physics).shown(440.0), "physics");
 }

@@ -21,13 +21,14 @@ use gravitile::scene::{Moment, RunHints, Scene};
 use gravitile::sim::{DevicePart, EngineKind, Settings};
 use gravitile::units::Units;
 use gravitile_app::panel::{
-    Action, Facts, History, Input, Integration, Panel, PastMark, Shared, Tab, ViewChoice, style,
+    Action, Bookmark, Facts, History, Input, Integration, Panel, PastMark, Shared, Tab, ViewChoice,
+    background, style,
 };
 
 /// Left edge of the panel: the width of the window's free area.
 pub const FREE: f32 = 270.0;
 /// The panel's default width.
-pub const PANEL: f32 = 330.0;
+pub const PANEL: f32 = 360.0;
 
 /// Everything behind [`Facts`], with the panel and the actions it returned.
 pub struct World {
@@ -145,7 +146,12 @@ impl World {
             history: History::default(),
             moments: Vec::new(),
             is_at_end: false,
-            past: (0..10).map(|k| PastMark { time: 0.1 * f64::from(k), marked: k == 4 }).collect(),
+            past: (0..10)
+                .map(|k| PastMark {
+                    time: 0.1 * f64::from(k),
+                    bookmark: (k == 4).then(Bookmark::default),
+                })
+                .collect(),
             times: Some(FrameTimes {
                 number: 7,
                 parts: vec![
@@ -174,8 +180,11 @@ impl World {
 
     /// Draws background and panel.
     pub fn draw(ui: &mut egui::Ui, world: &mut Self) {
-        // The window's background colour.
-        ui.painter().rect_filled(ui.ctx().content_rect(), 0.0, egui::Color32::from_rgb(3, 4, 8));
+        // The colours of the picture and behind the panel.
+        let whole = ui.ctx().content_rect();
+        ui.painter().rect_filled(whole, 0.0, background(false));
+        let panel = whole.with_min_x(whole.max.x - world.panel.covers(ui.ctx()).x);
+        ui.painter().rect_filled(panel, 0.0, background(world.panel.light));
         world.show(ui);
     }
 
@@ -225,9 +234,11 @@ impl World {
             left_out: self.left_out.as_deref(),
             message: self.message.as_ref().map(|(text, _)| text.as_str()),
             message_is_error: self.message.as_ref().is_some_and(|(_, bad)| *bad),
+            compared: None,
         };
         self.actions.extend(panel.pressed(ui.ctx(), &facts));
         self.actions.extend(panel.show(ui, &facts, view));
+        panel.tint(ui.ctx());
     }
 
     /// The panel with its default width, `height` points high, next to an empty picture.

@@ -116,6 +116,13 @@ impl Picture {
         self.pixels(region).any(|pixel| pixel != [0; 3])
     }
 
+    /// Number of pixels in the region that differ from those `right` columns further right.
+    pub fn differs_from_shifted(&self, [left, top, right, bottom]: Region, shift: usize) -> usize {
+        let shifted = [left + shift, top, right + shift, bottom];
+        let pairs = self.pixels([left, top, right, bottom]).zip(self.pixels(shifted));
+        pairs.filter(|(a, b)| a != b).count()
+    }
+
     /// The first pixel of that colour in the region, in row order.
     pub fn first(&self, region: Region, colour: [u8; 3]) -> Option<egui::Pos2> {
         let at = self.pixels(region).position(|pixel| pixel == colour)?;

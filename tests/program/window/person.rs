@@ -96,6 +96,8 @@ impl Session {
             session.display.xdotool(&search).ok()?.lines().next().map(str::to_owned)
         });
         session.xdotool(&["windowfocus", "--sync", &session.window.clone()]);
+        // Outside the window, so that no control under the pointer shows its hint.
+        session.xdotool(&["mousemove", &(width + 20).to_string(), &(height + 20).to_string()]);
         session.wait_for("bodies", || (session.screenshot().count_bright(SKY) > 20).then_some(()));
         session
     }
@@ -309,6 +311,11 @@ impl Session {
     /// Whether any logged line starts with `line`.
     pub fn has_logged(&self, line: &str) -> bool {
         self.log.borrow_mut().lines().iter().any(|logged| logged.starts_with(line))
+    }
+
+    /// The last logged line that starts with `line`.
+    pub fn last_line(&self, line: &str) -> Option<String> {
+        self.log.borrow_mut().lines().iter().rev().find(|logged| logged.starts_with(line)).cloned()
     }
 
     /// Whether it has logged that this effect is left out.

@@ -249,7 +249,7 @@ fn measure(
         }
     };
     if let Some(range) = args.range.filter(|ValueRange([least, _])| *least <= 0.0) {
-        return Err(Error::value("--range", range, "two numbers greater than 0").into());
+        return Err(Error::value("--range", range, "two numbers greater than 0"));
     }
     let mut shells = Vec::new();
     if with_shells {

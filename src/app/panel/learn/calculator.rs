@@ -1,9 +1,9 @@
 //! The occupancy calculator: sliders for registers, workgroup memory and threads, for GPUs of
 //! several makers.
 
-use egui::{ComboBox, Grid, Slider, Ui};
+use egui::{ComboBox, Slider, Ui};
 
-use super::super::theme::{DIM, row};
+use super::super::theme::{DIM, named, row, table};
 use gravitile::inspect::{Processor, Report, lanes_idle};
 
 /// The sliders' values.
@@ -59,14 +59,15 @@ impl Calculator {
     /// threads.
     pub fn show(&mut self, ui: &mut Ui, running: Option<(&Report, u32)>) {
         ui.horizontal_wrapped(|ui| {
-            ComboBox::from_label("processor").selected_text(self.processor().name).show_ui(
-                ui,
-                |ui| {
+            let list = ComboBox::from_id_salt("processor").selected_text(self.processor().name);
+            named(ui, "processor", |ui| {
+                let list = list.show_ui(ui, |ui| {
                     for (at, known) in Processor::ALL.iter().enumerate() {
                         ui.selectable_value(&mut self.processor, at, known.name);
                     }
-                },
-            );
+                });
+                list.response
+            });
             let sizes = self.processor().subgroup_sizes;
             for (at, size) in sizes.iter().enumerate().filter(|_| sizes.len() > 1) {
                 let about = "Threads per subgroup: Mesa compiles for 64, games often for 32";
@@ -80,16 +81,19 @@ impl Calculator {
             }
         });
         let most = self.processor().most_registers;
-        ui.add(Slider::new(&mut self.registers, 1..=most).text("registers per thread"));
-        ui.add(Slider::new(&mut self.memory_kib, 0..=64).text("KiB of memory"));
-        ui.add(Slider::new(&mut self.threads, 1..=1024).text("threads per group"));
+        let registers = Slider::new(&mut self.registers, 1..=most);
+        named(ui, "registers", |ui| ui.add(registers).on_hover_text("Of each thread"));
+        let memory = Slider::new(&mut self.memory_kib, 0..=64).suffix(" KiB");
+        named(ui, "memory", |ui| ui.add(memory).on_hover_text("Of each workgroup"));
+        let threads = Slider::new(&mut self.threads, 1..=1024);
+        named(ui, "threads", |ui| ui.add(threads).on_hover_text("Of each workgroup"));
         let size = self.subgroup_size();
         let room = self.processor().room(self.registers, self.memory_kib << 10, self.threads, size);
         let Some(room) = room else {
             ui.colored_label(DIM, "Not a single workgroup fits.");
             return;
         };
-        Grid::new("learn room").num_columns(2).show(ui, |ui| {
+        table("learn room").show(ui, |ui| {
             let about =
                 "Subgroups per SIMD unit, out of its maximum, and what leaves no room for more";
             let subgroups = format!("{} of {} subgroups", room.subgroups, room.slots);

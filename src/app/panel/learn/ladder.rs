@@ -2,7 +2,7 @@
 
 use egui::{Button, RichText, Ui};
 
-use super::super::theme::{DIM, WARN, heading, number};
+use super::super::theme::{DIM, WARN, number, section};
 use super::super::{Action, wgsl};
 use super::{LearnForm, Shown, grid, has_no_rates, request_kernel};
 use gravitile::forces::direct::gpu::KernelConfig;
@@ -54,7 +54,9 @@ impl LearnForm {
     /// The rungs with their rates, and the texts of the chosen one and the one before.
     pub(super) fn ladder(&mut self, ui: &mut Ui, shown: Shown, actions: &mut Vec<Action>) {
         let Shown { facts, config, .. } = shown;
-        heading(ui, "The ladder");
+        if !section(ui, "The ladder") {
+            return;
+        }
         match has_no_rates(facts) {
             Some(reason) => ui.colored_label(WARN, format!("{reason}: no rates now.")),
             None => {

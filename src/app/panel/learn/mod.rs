@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use egui::{Button, Color32, CornerRadius, RichText, Ui};
 
-use super::theme::{DIM, WARN, heading, offer, unless};
+use super::theme::{DIM, WARN, heading, offer, section, unless};
 use super::{Action, Facts, wgsl};
 use gravitile::forces::Method;
 use gravitile::forces::direct::gpu::{Dispatch, KernelConfig, KernelRequest, KernelVariant};
@@ -128,9 +128,11 @@ impl LearnForm {
         self.slow_motion(ui, shown, actions);
         self.numbers(ui, shown, actions);
         self.heat_map(ui, shown, actions);
-        heading(ui, "Occupancy");
-        let report = if let Query::Done(Ok(report)) = &self.report { Some(report) } else { None };
-        self.calculator.show(ui, report.map(|report| (report, config.threads())));
+        if section(ui, "Occupancy") {
+            let report =
+                if let Query::Done(Ok(report)) = &self.report { Some(report) } else { None };
+            self.calculator.show(ui, report.map(|report| (report, config.threads())));
+        }
         self.ladder(ui, shown, actions);
     }
 
@@ -189,16 +191,19 @@ impl LearnForm {
         self.report.poll();
         self.poll_ceilings(actions);
         self.keep_polling(ui);
-        heading(ui, "What it takes");
-        numbers::limits(ui, facts, config);
-        // High enough for a driver's report, so that the ladder does not move when it arrives.
-        let height =
-            4.0 * (ui.text_style_height(&egui::TextStyle::Body) + ui.spacing().item_spacing.y);
-        ui.scope(|ui| {
-            ui.set_min_height(height);
-            numbers::driver_report(ui, config, &self.report);
-        });
-        heading(ui, "How fast");
+        if section(ui, "What it takes") {
+            numbers::limits(ui, facts, config);
+            // High enough for a driver's report, so that the ladder does not move when it arrives.
+            let height =
+                4.0 * (ui.text_style_height(&egui::TextStyle::Body) + ui.spacing().item_spacing.y);
+            ui.scope(|ui| {
+                ui.set_min_height(height);
+                numbers::driver_report(ui, config, &self.report);
+            });
+        }
+        if !section(ui, "How fast") {
+            return;
+        }
         numbers::rates(ui, shown, &self.ceilings);
         ui.horizontal_wrapped(|ui| {
             let waiting = matches!(self.ceilings, Query::Pending(_));
@@ -228,7 +233,7 @@ impl LearnForm {
 
     fn heat_map(&mut self, ui: &mut Ui, shown: Shown, actions: &mut Vec<Action>) {
         let Shown { facts, config, rate } = shown;
-        heading(ui, "p and q");
+        let is_open = section(ui, "p and q");
         let refuse = |config: &KernelConfig| {
             config.validate(Some(facts.gpu)).err().map(|error| error.to_string())
         };
@@ -238,6 +243,9 @@ impl LearnForm {
             && let Some(request) = self.heat.frame(config, rate)
         {
             actions.push(Action::Live(Command::Kernel(request)));
+        }
+        if !is_open {
+            return;
         }
         ui.horizontal_wrapped(|ui| {
             if self.heat.is_filling() {

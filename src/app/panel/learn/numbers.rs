@@ -1,9 +1,9 @@
 //! Limits, the driver's report, the model's prediction, and measured rates.
 
-use egui::{Grid, Ui};
+use egui::Ui;
 
 use super::super::Facts;
-use super::super::theme::{DIM, bytes, number, row};
+use super::super::theme::{DIM, bytes, number, row, table};
 use super::Shown;
 use super::query::Query;
 use gravitile::forces::direct::gpu::KernelConfig;
@@ -14,7 +14,7 @@ use gravitile::sim::EngineKind;
 /// Threads, workgroup memory and traffic against the adapter's limits.
 pub fn limits(ui: &mut Ui, facts: &Facts, config: &KernelConfig) {
     let limits = &facts.gpu.limits;
-    Grid::new("learn limits").num_columns(2).show(ui, |ui| {
+    table("learn limits").show(ui, |ui| {
         let about = "p x q threads per workgroup, and how many the adapter allows";
         row(ui, "threads", about, format!("{} of {}", config.threads(), limits.threads_per_workgroup));
         let size = facts.gpu.wgpu_adapter.get_info().subgroup_max_size;
@@ -51,7 +51,7 @@ pub fn driver_report(ui: &mut Ui, config: &KernelConfig, query: &Query<Report>) 
             ui.colored_label(DIM, text).on_hover_text(reason.as_str());
         }
         Query::Done(Ok(report)) => {
-            Grid::new("learn report").num_columns(2).show(ui, |ui| {
+            table("learn report").show(ui, |ui| {
                 let count = |value: Option<u64>| value.map(|n| n.to_string());
                 let unknown = || "not reported".to_owned();
                 let about = "Per thread; spilled ones are kept in memory, which is slow";
@@ -84,7 +84,7 @@ pub(super) fn rates(ui: &mut Ui, shown: Shown, ceilings: &Query<Ceilings>) {
         Query::Done(Ok(ceilings)) => predict(ceilings, config, facts.count, facts.count),
         _ => None,
     };
-    Grid::new("learn rates").num_columns(2).show(ui, |ui| {
+    table("learn rates").show(ui, |ui| {
         let giga = |rate: f64| format!("{} G/s", number(rate / 1e9));
         let about = "Interactions per second while the kernel runs, by GPU timestamps";
         let measured = match (rate, facts.engine, facts.times) {

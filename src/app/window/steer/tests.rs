@@ -47,7 +47,7 @@ fn two_fingers(
         ..Default::default()
     };
     let mut request = None;
-    let mut output = context.run_ui(input, |ui| request = steering.input(ui, 0.0, size()));
+    let mut output = context.run_ui(input, |ui| request = steering.input(ui, (0.0, None), size()));
     // egui panics on textures that were not handled.
     output.textures_delta.clear();
     request
@@ -164,7 +164,13 @@ fn drag_throws_instead_of_turning_while_that_is_on() {
     let context = egui::Context::default();
     let mut steering = Steering::new(Camera::default());
     steering.throws = true;
-    let frame = |steering: &mut Steering, number: u32, x: f32, press: Option<bool>| {
+    let frame_of = |steering: &mut Steering,
+                    (number, offset): (u32, Option<f32>),
+                    x: f32,
+                    press: Option<bool>| {
+        let x = x + offset.unwrap_or(0.0);
+        let halves = offset.map(|offset| [f64::from(offset) - 2.0, f64::from(offset)]);
+        let covered = halves.map_or(0.0, |[half, _]| 1000.0 - half);
         let pos = egui::pos2(x, 200.0);
         let mut events = vec![egui::Event::PointerMoved(pos)];
         events.extend(press.map(|pressed| egui::Event::PointerButton {
@@ -178,9 +184,13 @@ fn drag_throws_instead_of_turning_while_that_is_on() {
         let input =
             egui::RawInput { screen_rect: Some(screen), time, events, ..Default::default() };
         let mut request = None;
-        let mut output = context.run_ui(input, |ui| request = steering.input(ui, 0.0, size()));
+        let seen = (covered, halves);
+        let mut output = context.run_ui(input, |ui| request = steering.input(ui, seen, size()));
         output.textures_delta.clear();
         request
+    };
+    let frame = |steering: &mut Steering, number, x, press: Option<bool>| {
+        frame_of(steering, (number, None), x, press)
     };
     let path = [(300.0, None), (300.0, Some(true)), (350.0, None), (420.0, None)];
     let mut last = None;
@@ -197,9 +207,22 @@ fn drag_throws_instead_of_turning_while_that_is_on() {
     let end = frame(&mut steering, 4, 420.0, Some(false));
     assert_eq!(ends(end), ([300.0, 420.0], true));
     assert_eq!(steering.camera(), Camera::default());
+    // Over the second of two pictures, it throws as over the first.
+    let [first, second] = [(20, None), (40, Some(501.0))].map(|(begun, offset)| {
+        // The camera's picture has its middle in that of the first.
+        let middle = offset.map_or(0.0, |_| 0.5 * 501.0);
+        let path = path.into_iter().chain([(420.0, Some(false))]);
+        let last = path
+            .zip(begun..)
+            .map(|((x, press), number)| frame_of(&mut steering, (number, offset), x, press));
+        let (pixels, released) = ends(last.last().flatten());
+        (pixels.map(|x| x - middle), released)
+    });
+    assert_eq!(first, ([300.0, 420.0], true));
+    assert_eq!(first, second);
     // A drag turns the picture again.
     steering.throws = false;
-    for (number, (x, press)) in (5..).zip(path) {
+    for (number, (x, press)) in (60..).zip(path) {
         assert_eq!(frame(&mut steering, number, x, press), None);
     }
     assert_ne!(steering.camera(), Camera::default());
