@@ -146,13 +146,16 @@ pub trait Exchange: Send {
 /// As of [`Exchange`].
 pub fn gather_messages(exchange: &mut dyn Exchange, mine: &[u8]) -> Result<Vec<Vec<u8>>> {
     let members = exchange.members();
-    let mut lengths = vec![0; members];
+    let mut lengths = vec![None; members];
     let length = (mine.len() as u64).to_le_bytes();
     exchange.all_gather(&length, &vec![length.len(); members], &mut |member, received| {
-        let mut bytes = [0; 8];
-        bytes.copy_from_slice(received);
-        lengths[member] = u64::from_le_bytes(bytes) as usize;
+        lengths[member] = received.try_into().ok().map(|bytes| u64::from_le_bytes(bytes) as usize);
     })?;
+    let Some(lengths) = lengths.into_iter().collect::<Option<Vec<usize>>>() else {
+        let what =
+            "the members of a group are not at the same exchange: do all run the same program?";
+        return Err(Error::Outside(what.to_owned()));
+    };
     let mut all = Vec::with_capacity(members);
     exchange.all_gather(mine, &lengths, &mut |_, received| all.push(received.to_vec()))?;
     Ok(all)

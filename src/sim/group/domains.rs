@@ -708,6 +708,32 @@ mod tests {
         (format!("{read:?} {acceleration:?}"), group.domains[0].tree.report().repeats)
     }
 
+    /// One device has no room for what it receives and starts again in other buffers, and all cut the
+    /// curve again meanwhile.
+    #[test]
+    fn room_for_one_device_changes_no_bit() {
+        let (expected, _) = moved(3, 12, |_| ());
+        let (bodies, settings) = (test_bodies(3000, Spread::Even), settings());
+        let devices = vec![adapter(); 3];
+        let mut group = DomainGroup::open(&devices, None, &bodies, None, &settings).unwrap();
+        let dt = settings.dt / group.frame.time;
+        for _ in 0..4 {
+            group.domains.iter_mut().for_each(|domain| domain.tree.cut_always());
+            let first = &mut group.domains[0];
+            let room = ReceivedRoom { bodies: 1, cells: 1, message: 1 };
+            let bound = Domain::bind(&first.gpu, &first.bodies, room, &first.how);
+            let (tree, integrator) = pollster::block_on(bound).unwrap();
+            first.integrator = integrator;
+            let old = std::mem::replace(&mut first.tree, tree);
+            first.tree.continue_from(old);
+            group.advance_all((dt, 3), &mut |_| true).unwrap();
+            assert!(group.domains[0].tree.room() != room, "it should have grown");
+        }
+        let mut read = bodies.clone();
+        let acceleration = pollster::block_on(group.read(&mut read, 0.02)).unwrap();
+        assert!(format!("{read:?} {acceleration:?}") == expected);
+    }
+
     #[test]
     fn cuts_at_each_step_change_no_bit() {
         let (expected, _) = moved(2, 12, |_| ());

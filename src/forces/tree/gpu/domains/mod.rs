@@ -133,13 +133,20 @@ struct Stages {
     samples: wgpu::Buffer,
     /// As on the device.
     state: TreeState,
+    /// Whether the evaluation is one of a step.
+    counts_cost: bool,
+    learnt: Learnt,
+}
+
+/// What a part keeps from one evaluation to the next, also in buffers with more room: all ranks must
+/// decide alike whether the curve is cut.
+struct Learnt {
     /// Of the last forces: positions of some bodies, and seconds that the walk took per body.
     sampled: Vec<PointMass>,
     cost: f32,
     has_cost: bool,
-    /// Whether the evaluation is one of a step.
-    counts_cost: bool,
-    /// Half the edge of the cube in which the curve was cut.
+    /// Where the curve is cut, and half the edge of the cube in which it was.
+    cuts: Vec<Key>,
     cut_in: f32,
     /// Evaluations since then.
     since_cut: u32,
@@ -147,8 +154,6 @@ struct Stages {
     cuts_always: bool,
     /// [`MARGINS`], or others in tests.
     margins: &'static [f32],
-    /// Where the curve is cut.
-    cuts: Vec<Key>,
     report: Report,
 }
 
@@ -234,16 +239,18 @@ impl PartTree {
             sample,
             samples,
             state: TreeState::default(),
-            sampled: Vec::new(),
-            cost: 1.0,
-            has_cost: false,
             counts_cost: false,
-            cut_in: 0.0,
-            since_cut: 0,
-            cuts_always: false,
-            margins: MARGINS,
-            cuts: Vec::new(),
-            report: Report::default(),
+            learnt: Learnt {
+                sampled: Vec::new(),
+                cost: 1.0,
+                has_cost: false,
+                cuts: Vec::new(),
+                cut_in: 0.0,
+                since_cut: 0,
+                cuts_always: false,
+                margins: MARGINS,
+                report: Report::default(),
+            },
             buffers,
         };
         let has_accelerations = field.has_accelerations;
@@ -301,28 +308,26 @@ impl PartTree {
 
     /// Cuts the curve next so that `bodies` of this part are where these are.
     pub fn cut_by(&mut self, sampled: Vec<PointMass>, bodies: u32) {
-        self.stages.sampled = sampled;
-        self.stages.report.bodies = bodies;
+        self.stages.learnt.sampled = sampled;
+        self.stages.learnt.report.bodies = bodies;
     }
 
     /// Continues where another part of the same tree, which had less room, has stopped.
     pub fn continue_from(&mut self, other: Self) {
-        let Stages { sampled, cost, has_cost, report, cuts, cut_in, .. } = other.stages;
-        (self.stages.sampled, self.stages.cost, self.stages.has_cost) = (sampled, cost, has_cost);
-        (self.stages.report, self.stages.cuts, self.stages.cut_in) = (report, cuts, cut_in);
+        self.stages.learnt = other.stages.learnt;
         self.has_accelerations |= other.has_accelerations;
     }
 
     /// Cuts the curve anew for all forces.
     #[cfg(test)]
     pub(crate) fn cut_always(&mut self) {
-        self.stages.cuts_always = true;
+        self.stages.learnt.cuts_always = true;
     }
 
     /// Chooses the cells that are sent with other factors on squared distances.
     #[cfg(test)]
     pub(crate) fn choose_by(&mut self, margins: &'static [f32]) {
-        self.stages.margins = margins;
+        self.stages.learnt.margins = margins;
     }
 
     /// Room for what belongs to other ranks.
@@ -332,7 +337,7 @@ impl PartTree {
 
     /// What the last evaluation has come to.
     pub fn report(&self) -> Report {
-        self.stages.report
+        self.stages.learnt.report
     }
 
     /// Uses another softening from the next evaluation on.
@@ -385,8 +390,8 @@ impl PartTree {
         if done == Outcome::Complete && !potential {
             *has_accelerations = true;
         }
-        stages.report.secs = begun.elapsed().as_secs_f64();
-        stages.report.device_secs = std::mem::take(&mut stages.io.device_secs);
+        stages.learnt.report.secs = begun.elapsed().as_secs_f64();
+        stages.learnt.report.device_secs = std::mem::take(&mut stages.io.device_secs);
         Ok(done)
     }
 }
@@ -436,7 +441,7 @@ impl Stages {
         self.io.write(&self.buffers.state, 0, &[self.state]);
         self.io.lap("cube");
         self.cut(member, &cube)?;
-        let cuts = self.cuts.clone();
+        let cuts = self.learnt.cuts.clone();
         let moved = self
             .migration
             .migrate((&mut self.io, build), member, bodies, (&cuts, &mut own), &tally)
@@ -455,7 +460,7 @@ impl Stages {
             .ordering
             .order((&mut self.io, build), member, &buffers, (bodies, &self.migration), &mut own)
             .await?;
-        self.report.bodies = own.inside + own.outside;
+        self.learnt.report.bodies = own.inside + own.outside;
 
         self.io.lap("order");
 
@@ -505,7 +510,7 @@ impl Stages {
         let points = |words: &[u32]| -> Vec<PointMass> { bytemuck::pod_collect_to_vec(words) };
         let near = [points(&read[1]), points(&read[2])];
         let own_outside = points(&read[3]);
-        self.sampled = points(&read[4]);
+        self.learnt.sampled = points(&read[4]);
         let logs = |words: &[u32]| u64::from(words[8]) | u64::from(words[9]) << 32;
         let mut sums = [u64::from(read[0][0]), logs(&read[0])];
         exchange::sum_integers(member, &mut sums)?;
@@ -617,9 +622,9 @@ impl Stages {
     /// have.
     fn cut(&mut self, member: &mut Member, cube: &Cube) -> Result<()> {
         let parts = member.members();
-        let bodies = self.report.bodies.max(1) as f32;
+        let bodies = self.learnt.report.bodies.max(1) as f32;
         let mut costs: Vec<[f32; 2]> = Vec::with_capacity(parts);
-        let own = [self.cost * bodies, bodies];
+        let own = [self.learnt.cost * bodies, bodies];
         let bytes = vec![size_of_val(&own); parts];
         member.all_gather(bytemuck::bytes_of(&own), &bytes, &mut |_, cost| {
             costs.push(bytemuck::pod_read_unaligned(cost));
@@ -627,31 +632,31 @@ impl Stages {
         let sum = |which: usize| costs.iter().map(|cost| cost[which]).sum::<f32>();
         let (mean, each) = (sum(0) / parts as f32, sum(0) / sum(1));
         let most = costs.iter().map(|cost| cost[0]).fold(0.0, f32::max);
-        self.since_cut += 1;
-        let limit = match self.since_cut > AFTER_CUT {
-            _ if self.cuts_always => 0.0,
+        self.learnt.since_cut += 1;
+        let limit = match self.learnt.since_cut > AFTER_CUT {
+            _ if self.learnt.cuts_always => 0.0,
             true => UNEVEN,
             false => VERY_UNEVEN,
         };
-        if self.cut_in == cube.half && most <= limit * mean {
+        if self.learnt.cut_in == cube.half && most <= limit * mean {
             return Ok(());
         }
-        (self.cut_in, self.since_cut) = (cube.half, 0);
+        (self.learnt.cut_in, self.learnt.since_cut) = (cube.half, 0);
         // Or one device that was held up would give nearly all of its bodies away.
-        let cost = self.cost.clamp(each / MOST_UNEQUAL, each * MOST_UNEQUAL);
-        let each = cost * bodies / self.sampled.len().max(1) as f32;
+        let cost = self.learnt.cost.clamp(each / MOST_UNEQUAL, each * MOST_UNEQUAL);
+        let each = cost * bodies / self.learnt.sampled.len().max(1) as f32;
         let sample = |place: &PointMass| Sample { key: key(cube, place), cost: each };
-        let samples: Vec<Sample> = self.sampled.iter().map(sample).collect();
+        let samples: Vec<Sample> = self.learnt.sampled.iter().map(sample).collect();
         let all = exchange::gather(member, &samples)?.concat();
-        self.cuts = cuts(all, parts);
+        self.learnt.cuts = cuts(all, parts);
         Ok(())
     }
 
     /// Learns what a body costs from the time of a walk.
     fn count_cost(&mut self, secs: f64) {
-        let cost = (secs / f64::from(self.report.bodies.max(1))) as f32;
-        let was_known = std::mem::replace(&mut self.has_cost, true);
-        self.cost = if was_known { 0.75 * self.cost + 0.25 * cost } else { cost };
+        let cost = (secs / f64::from(self.learnt.report.bodies.max(1))) as f32;
+        let was_known = std::mem::replace(&mut self.learnt.has_cost, true);
+        self.learnt.cost = if was_known { 0.75 * self.learnt.cost + 0.25 * cost } else { cost };
     }
 
     /// Writes what says which sinks walk. The levels, which kernels have written, stay.
@@ -769,7 +774,7 @@ impl Stages {
         let nobody: Vec<[u32; 8]> = vec![[0, 0, 0, 0, 0, 0, 0, NOBODY]; foreign as usize];
         self.io.write(&buffers.groups, 32 * u64::from(grouped), &nobody);
 
-        let margins = self.margins;
+        let margins = self.learnt.margins;
         for (attempt, margin) in margins.iter().copied().enumerate() {
             self.write_sinks();
             let joined = self
@@ -788,7 +793,7 @@ impl Stages {
                 Ok(joined) => joined,
                 Err(needed) => return Ok(Some(needed)),
             };
-            self.report.received = joined.received;
+            self.learnt.report.received = joined.received;
             self.state.outside = everywhere.outside;
             // A walk begins with the root if there are cells.
             self.state.cells = 1;
@@ -807,8 +812,8 @@ impl Stages {
                 return Err(Error::Stopped);
             }
             if missing[0] == 0 || attempt + 1 == margins.len() {
-                self.report.repeats += attempt as u64;
-                self.report.walk_secs = secs;
+                self.learnt.report.repeats += attempt as u64;
+                self.learnt.report.walk_secs = secs;
                 if self.counts_cost {
                     self.count_cost(secs);
                 }
@@ -830,7 +835,8 @@ impl Stages {
     ) -> Result<Option<u32>> {
         let tally = &self.buffers.tally;
         // Walks that take long, or whose time is not known, can be stopped between submissions.
-        let is_long = self.report.walk_secs == 0.0 || self.report.walk_secs > LONG_WALK_SECS;
+        let is_long =
+            self.learnt.report.walk_secs == 0.0 || self.learnt.report.walk_secs > LONG_WALK_SECS;
         let mut each = if is_long { FEW_GROUPS } else { GROUPS_AT_ONCE };
         for range in ranges {
             let mut begin = range.start;
