@@ -328,6 +328,7 @@ impl Simulation {
     }
 
     /// Whether the bodies live on one device or several.
+    #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn is_on_devices(&self) -> bool {
         self.capabilities().first_frame().is_some()
     }

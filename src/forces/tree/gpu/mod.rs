@@ -40,7 +40,9 @@
 //! therefore walks twice, first by the rule `radius`.
 
 mod balance;
+#[cfg_attr(target_arch = "wasm32", allow(dead_code, reason = "a page has no part of a tree"))]
 mod buffers;
+#[cfg_attr(target_arch = "wasm32", allow(dead_code, reason = "a page has no part of a tree"))]
 mod build;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod domains;
