@@ -65,7 +65,7 @@ pub fn show(
         reset_after(ui, "speed", (&mut factor, 1.0), |ui, factor| {
             // Keys and the command line may have set a value beyond the slider's range, which is shown
             // nevertheless.
-            let slider = Slider::new(factor, 0.01..=100.0).clamping(SliderClamping::Edits);
+            let slider = Slider::new(factor, 0.01..=100.0).clamping(SliderClamping::Edits).exact();
             let slider = slider.logarithmic(true).suffix(" ×");
             ui.add_enabled(keeper.tempo == Tempo::RealTime, slider).on_hover_text(about)
         });

@@ -320,11 +320,11 @@ impl SceneForm {
         if field(ui, &mut speed, 0.0, &speed_unit, ["initial speed", about]) {
             form.eccentricity = (1.0 - q * (2.0 / r - speed * speed / mass)).max(0.0);
         }
-        let slider = Slider::new(&mut form.eccentricity, 0.0..=3.0);
+        let slider = Slider::new(&mut form.eccentricity, 0.0..=3.0).exact();
         let slider = slider.clamping(SliderClamping::Never);
         let about = "Of the orbit: below 1 it is bound, 1 is a parabola, above 1 a faster passage";
         named(ui, "eccentricity", |ui| ui.add(slider).on_hover_text(about));
-        let slider = Slider::new(&mut form.tilt_degrees, 0.0..=180.0).suffix("°");
+        let slider = Slider::new(&mut form.tilt_degrees, 0.0..=180.0).exact().suffix("°");
         let about = "Of the snapshot on the right; above 90 it spins the other way";
         named(ui, "tilt", |ui| ui.add(slider).on_hover_text(about));
         let (mut make, mut cancel) = (false, false);

@@ -1,8 +1,12 @@
 //! How the panel looks.
 
+use std::cell::RefCell;
+use std::ops::RangeInclusive;
+use std::rc::Rc;
+
 use egui::{
     Color32, CornerRadius, DragValue, Frame, Grid, Layout, Margin, Pos2, ProgressBar, Response,
-    Shape, Slider, Stroke, TextStyle, Widget, WidgetInfo, WidgetText,
+    Shape, Slider, Stroke, TextStyle, Widget, WidgetInfo, WidgetText, emath,
 };
 
 use super::Action;
@@ -294,10 +298,23 @@ pub trait InUnit: Sized {
         value_of: fn(f64) -> f64,
     ) -> Self;
 
+    /// The control with numbers that `write` makes into text and `read` reads. A text that nobody has
+    /// changed stands for the whole number: the focus passes over a control without rounding it.
+    fn written(
+        self,
+        write: impl Fn(f64, RangeInclusive<usize>) -> String + 'static,
+        read: impl Fn(&str) -> Option<f64> + 'static,
+    ) -> Self;
+
+    /// The control with numbers as egui writes them, which the focus does not round.
+    fn exact(self) -> Self {
+        self.written(emath::format_with_decimals_in_range, |text| text.trim().parse().ok())
+    }
+
     /// Like [`InUnit::in_unit`], but numbers without a unit, and angles, are written as egui does.
     fn in_unit_if_any(self, unit: &str) -> Self {
         match unit {
-            "" | "°" => self.with_suffix(unit.to_owned()),
+            "" | "°" => self.exact().with_suffix(unit.to_owned()),
             _ => self.in_unit(unit),
         }
     }
@@ -323,9 +340,26 @@ macro_rules! in_unit {
                     let digits = text.trim().trim_end_matches(&name).trim();
                     Some(value_of(digits.parse::<f64>().ok()? / factor))
                 };
-                self.custom_formatter(move |value, _| number(number_of(value) * factor))
-                    .custom_parser(read)
-                    .suffix(suffix)
+                let write = move |value, _| number(number_of(value) * factor);
+                self.written(write, read).suffix(suffix)
+            }
+
+            fn written(
+                self,
+                write: impl Fn(f64, RangeInclusive<usize>) -> String + 'static,
+                read: impl Fn(&str) -> Option<f64> + 'static,
+            ) -> Self {
+                let last = Rc::new(RefCell::new((String::new(), 0.0)));
+                let known = Rc::clone(&last);
+                self.custom_formatter(move |value, decimals| {
+                    let text = write(value, decimals);
+                    *last.borrow_mut() = (text.clone(), value);
+                    text
+                })
+                .custom_parser(move |text| match &*known.borrow() {
+                    (written, value) if written == text => Some(*value),
+                    _ => read(text),
+                })
             }
         }
     };

@@ -3,7 +3,7 @@
 use egui::{Align2, Color32, DragValue, FontId, Pos2, Slider, SliderClamping, Stroke, Ui, vec2};
 
 use super::Action;
-use super::theme::{BRIGHT, DIM, LINES, named, offer, section};
+use super::theme::{BRIGHT, DIM, InUnit, LINES, named, offer, section};
 use gravitile::settings::{Throw, ThrownKind};
 
 /// The choice of what is thrown in.
@@ -54,7 +54,7 @@ impl ThrowForm {
             }
         });
         let slider = |value, range| {
-            Slider::new(value, range).logarithmic(true).clamping(SliderClamping::Edits)
+            Slider::new(value, range).logarithmic(true).clamping(SliderClamping::Edits).exact()
         };
         let about = "In the mass of all bodies that are there";
         let mass = slider(&mut self.mass_part, 1e-3..=10.0);

@@ -144,11 +144,11 @@ pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec
         }
         if facts.components.iter().any(|component| component.role == Role::Gas) {
             reset_after(ui, "glow of gas", (&mut style.gas, defaults.gas), |ui, gas| {
-                ui.add(Slider::new(gas, 0.0..=1.0))
+                ui.add(Slider::new(gas, 0.0..=1.0).exact())
                     .on_hover_text("How strongly dense gas glows pink and blue; 0: one colour")
             });
             reset_after(ui, "dust", (&mut style.dust, defaults.dust), |ui, dust| {
-                ui.add(Slider::new(dust, 0.0..=1.0))
+                ui.add(Slider::new(dust, 0.0..=1.0).exact())
                     .on_hover_text("How much dust in the gas dims and reddens what is behind it")
             });
         }
@@ -156,13 +156,13 @@ pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec
 
     if section(ui, "Light") {
         reset_after(ui, "size", (&mut style.sprite_size, defaults.sprite_size), |ui, size| {
-            ui.add(Slider::new(size, 0.1..=10.0).logarithmic(true)).on_hover_text(
+            ui.add(Slider::new(size, 0.1..=10.0).logarithmic(true).exact()).on_hover_text(
                 "Size of the sprites; their total light stays the same (p and shift+p)",
             )
         });
         reset_after(ui, "stops", (&mut style.stops, defaults.stops), |ui, stops| {
             let signed = |stops: f64, _| format!("{stops:+.1}");
-            ui.add(Slider::new(stops, -6.0..=6.0).custom_formatter(signed))
+            ui.add(Slider::new(stops, -6.0..=6.0).written(signed, |text| text.trim().parse().ok()))
                 .on_hover_text("Brightens or darkens the exposure, in powers of two ([ and ])")
         });
         let mut auto =
@@ -180,13 +180,13 @@ pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec
         }
         if glows {
             reset_after(ui, "strength", (&mut style.bloom, defaults.bloom), |ui, bloom| {
-                ui.add(Slider::new(bloom, 0.05..=1.0)).on_hover_text(about)
+                ui.add(Slider::new(bloom, 0.05..=1.0).exact()).on_hover_text(about)
             });
         }
         let about = "Light fades instead of vanishing; seconds until a third is left";
         let refused = facts.compared.is_some().then_some("Two runs side by side have no trails");
         reset_after(ui, "trails", (&mut style.trail_secs, defaults.trail_secs), |ui, secs| {
-            unless(ui, refused, Slider::new(secs, 0.0..=10.0).suffix(" s"), about)
+            unless(ui, refused, Slider::new(secs, 0.0..=10.0).exact().suffix(" s"), about)
         });
         let about =
             "Light drawn out in space along the paths of bodies, over this much simulated time";
@@ -241,7 +241,7 @@ pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec
                  camera by hand ends this until other bodies are loaded (d)";
     ui.checkbox(&mut view.directs, "directed camera").on_hover_text(about);
     reset_after(ui, "orbit", (&mut view.orbit_degrees_per_sec, 0.0), |ui, orbit| {
-        ui.add(Slider::new(orbit, -30.0..=30.0).suffix("°/s"))
+        ui.add(Slider::new(orbit, -30.0..=30.0).exact().suffix("°/s"))
             .on_hover_text("Turns the camera slowly around what it looks at")
     });
     ui.horizontal(|ui| {

@@ -99,6 +99,25 @@ fn every_control_of_the_panel_is_reached_by_keys_alone() {
 }
 
 #[test]
+fn focus_passes_over_numbers_without_rounding_them() {
+    let mut world = World::on(Tab::View);
+    let style = &mut world.view.style;
+    (style.sprite_size, style.stops, style.trail_secs) = (1.234_567_8, 0.123_456, 2.345_678_9);
+    (style.bloom, world.view.orbit_degrees_per_sec) = (0.654_321_9, 1.234_567_8);
+    let before = world.view.clone();
+    let mut harness = world.shown(1100.0);
+    after(&mut harness, |h| h.key_press(Key::F6));
+    let mut numbers = 0;
+    for _ in 0..80 {
+        assert_eq!(after(&mut harness, |h| h.key_press(Key::Tab)), []);
+        let fields = harness.get_all_by_role(WidgetRole::SpinButton);
+        numbers += fields.filter(|node| node.is_focused()).count();
+    }
+    assert!(numbers >= 5, "only {numbers} numbers had the focus");
+    assert_eq!(harness.state().view, before);
+}
+
+#[test]
 fn key_sheet_entries_are_complete() {
     // A key without a name is covered by the name of the one before.
     assert!(!KEYS[0].name.is_empty());

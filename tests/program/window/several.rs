@@ -96,7 +96,7 @@ fn rewinding_on_the_time_bar_continues_on_all_devices() {
     let before = session.step();
     // The start of the time bar, found by its colour.
     let begin = session.screenshot().first([0, SKY[3], SKY[2], SIZE[1]], [86, 180, 233]);
-    let early = begin.expect("the bar") + egui::vec2(4.0, 2.0);
+    let early = begin.expect("the bar") + egui::vec2(0.0, 2.0);
     for _ in 0..2 {
         session.click(early, "does GoTo(");
         session.wait_for("the state", || session.is_idle().then_some(()));
