@@ -12,12 +12,12 @@
 //! An evaluation:
 //!
 //! 1. the cube, from the distances of all bodies; bodies that have left their part go to its rank
-//!    ([`bodies`]);
+//!    (`bodies.rs`);
 //! 2. keys and sort; the cuts go to whole groups, and each rank has the keys next to its part
-//!    ([`order`]);
-//! 3. cells and moments; the common cells from their children ([`top`]);
-//! 4. groups; those around which there may be bodies of other ranks ask ([`groups`]);
-//! 5. each rank is sent the cells and bodies that its groups open ([`sent`]), walks, and shares in
+//!    (`order.rs`);
+//! 3. cells and moments; the common cells from their children (`top.rs`);
+//! 4. groups; those around which there may be bodies of other ranks ask (`groups.rs`);
+//! 5. each rank is sent the cells and bodies that its groups open (`sent.rs`), walks, and shares in
 //!    the correction of the total force.
 //!
 //! The absent cell and body make forces that are not finite. If any are found, the walk is repeated
