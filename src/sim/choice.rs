@@ -97,10 +97,6 @@ impl Choice {
         if self.method != Method::Tree {
             return Err(Error::value("the method", self.method.name(), "tree with --domains on"));
         }
-        if self.kind == EngineKind::Gpu && self.is_shared() {
-            let allowed = "off or auto under mpirun: only devices of one process share a tree so";
-            return Err(Error::value("--domains", "on", allowed));
-        }
         if self.kind == EngineKind::Gpu && settings.tree.rebuild.keeps() {
             return Err(Error::value("rebuild", settings.tree.rebuild, "1 with --domains on"));
         }

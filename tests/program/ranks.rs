@@ -59,6 +59,7 @@ fn any_rank_count_gives_the_bits_of_a_run_without_mpi() {
         ("cpu", &["--engine", "cpu"][..]),
         ("gpu", &["--engine", "gpu"]),
         ("tree", &["--engine", "gpu", "--method", "tree"]),
+        ("domains", &["--engine", "gpu", "--method", "tree", "--domains", "on"]),
         ("tree of CPUs", &["--engine", "cpu", "--method", "tree"]),
         ("hermite", &["--engine", "cpu", "--integrator", "hermite4", "--dt-max", "0.0078125"]),
     ] {
@@ -85,6 +86,7 @@ fn resume_on_another_rank_count_gives_same_bits() {
         ("cpu", &["--engine", "cpu"][..]),
         ("tree", &["--engine", "cpu", "--method", "tree"]),
         ("gpu", &["--engine", "gpu"]),
+        ("domains", &["--engine", "gpu", "--method", "tree", "--domains", "on"]),
     ] {
         let whole = format!("{engine}-whole");
         if run(folder, 2, &plummer("200", &whole, options)).is_none() {

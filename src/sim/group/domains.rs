@@ -119,6 +119,8 @@ struct DomainGroup {
     rests: Rests,
     last: Vec<[f32; 3]>,
     needs_last: bool,
+    /// With ranks, the bodies after the last advance: a rank may read them while others do not.
+    held: Vec<Placed>,
 }
 
 impl Domain {
@@ -378,10 +380,12 @@ impl DomainGroup {
             rests: Rests::default(),
             last: Vec::new(),
             needs_last,
+            held: Vec::new(),
         };
         group.check_kinds()?;
-        if before.is_none() {
-            group.advance_all((0.0, 0), &mut |_| true)?;
+        match before {
+            None => group.advance_all((0.0, 0), &mut |_| true).map(|_| ())?,
+            Some(_) => group.hold()?,
         }
         Ok(group)
     }
@@ -421,7 +425,27 @@ impl DomainGroup {
             let walks = if k == 0 && is_first { 2 } else { 1 };
             self.interactions += interactions(self.n as u32, walks);
         }
+        self.hold()?;
         Ok(done)
+    }
+
+    /// Calls `receive` with the bodies of all members; all ranks make the same call.
+    fn gather(&mut self, sums: bool, receive: &mut dyn FnMut(&[Placed])) -> Result<()> {
+        let group = (self.ranks.is_some(), self.patience);
+        let gather = |domain: &mut Domain| domain.gather(sums, receive);
+        run_on_each(&mut self.domains, group, gather, |domain| domain.gather(sums, &mut |_| ()))?;
+        Ok(())
+    }
+
+    /// With ranks, keeps the bodies for reading.
+    fn hold(&mut self) -> Result<()> {
+        if self.ranks.is_none() {
+            return Ok(());
+        }
+        let mut held = Vec::with_capacity(self.n);
+        self.gather(false, &mut |records| held.extend_from_slice(records))?;
+        self.held = held;
+        Ok(())
     }
 }
 
@@ -564,16 +588,10 @@ impl Backend for DomainGroup {
                 });
                 scatter(&mut last, records, |record| three(record.acceleration));
             };
-            let group = (self.ranks.is_some(), self.patience);
-            let gather = |domain: &mut Domain, receive: &mut dyn FnMut(&[Placed])| {
-                domain.gather(false, receive)
-            };
-            run_on_each(
-                &mut self.domains,
-                group,
-                |domain| gather(domain, &mut receive),
-                |domain| gather(domain, &mut |_| ()),
-            )?;
+            match self.ranks.is_some() {
+                true => self.held.chunks(PIECE).for_each(&mut receive),
+                false => self.gather(false, &mut receive)?,
+            }
             (self.rests, self.last) = (rests, last);
             Ok(acceleration)
         })
@@ -587,17 +605,14 @@ impl Backend for DomainGroup {
                 let of = |record: &Placed| f64::from(record.acceleration[3]) * unit;
                 scatter(&mut potential, records, of);
             };
-            let group = (self.ranks.is_some(), self.patience);
-            let gather = |domain: &mut Domain, receive: &mut dyn FnMut(&[Placed])| {
-                pollster::block_on(domain.evaluate(true))?;
-                domain.gather(true, receive)
-            };
+            let evaluate = |domain: &mut Domain| pollster::block_on(domain.evaluate(true));
             run_on_each(
                 &mut self.domains,
-                group,
-                |domain| gather(domain, &mut receive),
-                |domain| gather(domain, &mut |_| ()),
+                (self.ranks.is_some(), self.patience),
+                evaluate,
+                evaluate,
             )?;
+            self.gather(true, &mut receive)?;
             match potential.par_iter().position_first(|phi| !phi.is_finite()) {
                 None => Ok(potential),
                 Some(index) => Err(Error::Body {

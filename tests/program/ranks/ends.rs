@@ -103,6 +103,22 @@ fn sigterm_cancels_a_long_step_on_all_ranks() {
         (0, "gpu", &["-n", "60k", "--engine", "gpu", "--method", "direct", "--dt", "128"]),
         // Tree walks that take long, which no estimate foresees.
         (1, "tree", &["-n", "20k", "--engine", "gpu", "--alpha", "1e-7", "--method", "tree"]),
+        (
+            0,
+            "domains",
+            &[
+                "-n",
+                "20k",
+                "--engine",
+                "gpu",
+                "--alpha",
+                "1e-7",
+                "--method",
+                "tree",
+                "--domains",
+                "on",
+            ],
+        ),
         // Hundreds of thousands of small blocks, each computed in full by every device.
         (1, "blocks", &["-n", "60", "--engine", "gpu", "--integrator", "hermite4", "--dt", "128"]),
     ] {
