@@ -163,7 +163,7 @@ fn map_line(values: vec2f) -> f32 {
     return tone.map.line_from + tone.map.line_factor * select(values.x, values.y, tone.map.kind == 2u);
 }
 
-// A map, with lines of equal value. The CPU twin is src/render/map.rs.
+// A map, with lines of equal value. The reference implementation is src/render/map.rs.
 @fragment
 fn fs_map(@builtin(position) position: vec4f) -> @location(0) vec4f {
     let size_px = vec2f(textureDimensions(hdr));

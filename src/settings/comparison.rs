@@ -1,4 +1,4 @@
-//! A second run beside the first one.
+//! A second run next to the first one.
 
 use std::fmt;
 use std::str::FromStr;

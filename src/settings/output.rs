@@ -167,13 +167,13 @@ pub struct ViewRequest {
     /// (degrees) turn a galaxy; seed. In the bodies' units
     #[cfg_attr(feature = "options", arg(long, value_name = "THING", help_heading = "Window"))]
     pub throw: Vec<Throw>,
-    /// Show a second run of the same bodies beside the first, with another softening=LENGTH (in the
+    /// Show a second run of the same bodies next to the first, with another softening=LENGTH (in the
     /// bodies' units), method=NAME or integrator=NAME
     #[cfg_attr(
         feature = "options",
         arg(long, value_name = "SETTING=VALUE", help_heading = "Window")
     )]
-    pub beside: Option<Comparison>,
+    pub compare: Option<Comparison>,
     /// Show the picture alone, without panel and bar, as inside another page
     #[cfg_attr(feature = "options", arg(long, help_heading = "Window"))]
     pub embed: bool,

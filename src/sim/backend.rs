@@ -12,7 +12,7 @@ use glam::DVec3;
 
 use super::{BACKENDS, Choice, DevicePart, Settings, Varying};
 use crate::bodies::Bodies;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::forces::direct::gpu::KernelConfig;
 use crate::frame::Frame;
 use crate::gpu::{BodyBuffers, Gpu};
@@ -96,6 +96,15 @@ pub trait Backend: Send {
     /// What a step that varies needs, if it can take such steps.
     fn varying(&mut self) -> Option<&mut dyn Varying> {
         None
+    }
+}
+
+/// What an advance of `steps` steps returns that has done `done`; `ended` if the watch ended it.
+pub(super) fn advanced(done: Result<u64>, steps: u64, ended: bool) -> (u64, Result<()>) {
+    match done {
+        Ok(done) if done < steps && !ended => (done, Err(Error::Stopped)),
+        Ok(done) => (done, Ok(())),
+        Err(error) => (0, Err(error)),
     }
 }
 

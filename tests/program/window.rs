@@ -7,9 +7,9 @@
 use crate::common::{lose, skip};
 use crate::panel::world;
 
-mod beside;
 mod cameras;
 mod card;
+mod compare;
 mod display;
 mod idle;
 mod log;

@@ -49,7 +49,7 @@ pub enum Action {
     Integration(Integration),
     /// Other numbers of the external field, keeping the current state.
     Field(Field),
-    /// A second run beside this one with another setting, or none.
+    /// A second run next to this one with another setting, or none.
     Compare(Option<Comparison>),
     /// Other bodies.
     Load(Input),

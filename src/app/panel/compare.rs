@@ -1,4 +1,4 @@
-//! A second run beside the first, with one other setting.
+//! A second run next to the first, with one other setting.
 
 use egui::{ComboBox, Slider, SliderClamping, Ui};
 

@@ -93,7 +93,7 @@ pub struct Facts<'a> {
     pub message: Option<&'a str>,
     /// Whether the message is an error.
     pub message_is_error: bool,
-    /// The second run beside the first, if there is one.
+    /// The second run next to the first, if there is one.
     pub compared: Option<Compared<'a>>,
 }
 

@@ -54,8 +54,8 @@ pub struct Shown<'a> {
     pub start: &'a Start,
     /// What is thrown in during the run.
     pub throws: &'a [Throw],
-    /// The second run beside it.
-    pub beside: Option<&'a Comparison>,
+    /// The second run next to it.
+    pub compare: Option<&'a Comparison>,
     /// Time of the run, and whether it is paused.
     pub now: (f64, bool),
 }
@@ -106,7 +106,7 @@ impl Shown<'_> {
             paused,
             t: None,
             throw: self.throws.to_vec(),
-            beside: self.beside.cloned(),
+            compare: self.compare.cloned(),
             embed,
             shaders,
             engine: self.engine(),
@@ -237,7 +237,7 @@ mod tests {
         camera: Camera,
         start: Start,
         throws: Vec<Throw>,
-        beside: Option<Comparison>,
+        compare: Option<Comparison>,
     }
 
     impl State {
@@ -262,7 +262,7 @@ mod tests {
             let components = bodies.components.clone();
             let field = loaded.snapshot.attributes.get("field").cloned();
             let (input, hints) = (request.input, loaded.run);
-            let (throws, beside) = (request.throw, request.beside);
+            let (throws, compare) = (request.throw, request.compare);
             Self {
                 input,
                 components,
@@ -274,7 +274,7 @@ mod tests {
                 camera,
                 start,
                 throws,
-                beside,
+                compare,
             }
         }
 
@@ -292,7 +292,7 @@ mod tests {
                 default_follow: Follow::Nothing,
                 start: &self.start,
                 throws: &self.throws,
-                beside: self.beside.as_ref(),
+                compare: self.compare.as_ref(),
                 now: (0.0, false),
             };
             let link = Shown { now: (1.25, true), ..shown }.link();
@@ -368,7 +368,7 @@ mod tests {
                 "--throw",
                 "body:t=2,mass=1",
             ],
-            "beside" => &["--beside", "softening=0.5"],
+            "compare" => &["--compare", "softening=0.5"],
             "paused" => &["--paused"],
             "embed" => &["--embed"],
             "shaders" => &["--shaders", "my shaders"],

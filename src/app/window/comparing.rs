@@ -87,7 +87,7 @@ impl WindowState {
             }
             differs.over(&now)?;
         }
-        self.simulated.requested.beside = differs;
+        self.simulated.requested.compare = differs;
         self.request_change(now);
         Ok(())
     }
@@ -100,7 +100,7 @@ impl WindowState {
         if outcome.is_err() && !self.output.screen.gpu.is_lost() {
             session.second = None;
             session.live.follow(None);
-            self.simulated.requested.beside = None;
+            self.simulated.requested.compare = None;
         } else if !second.is_apart(&session.live) {
             for command in std::mem::take(&mut second.waiting) {
                 let applied = second.apply(&mut session.live, command);

@@ -200,10 +200,10 @@ impl WindowState {
             Purpose::Throw(throw) => self.throw_into(*throw, state)?,
             Purpose::Change(settings) => {
                 let gpu = &self.output.screen.gpu;
-                let beside = self.simulated.requested.beside.clone();
+                let compare = self.simulated.requested.compare.clone();
                 let from = (Arc::clone(&session.initial), state);
                 self.simulated.loading =
-                    Some(Loading::change(gpu, session, from, (*settings, beside))?);
+                    Some(Loading::change(gpu, session, from, (*settings, compare))?);
                 // Steps that the old engine takes meanwhile would be lost, so it stops.
                 session.rest();
             }

@@ -33,8 +33,8 @@ pub struct RunRequest {
     pub field: Option<Field>,
     /// What is thrown in during the run, in order of time.
     pub throws: Vec<Throw>,
-    /// The second run beside it.
-    pub beside: Option<Comparison>,
+    /// The second run next to it.
+    pub compare: Option<Comparison>,
 }
 
 /// A session that is being loaded.
@@ -87,7 +87,7 @@ impl Loading {
         gpu: &Arc<Gpu>,
         session: &Session,
         (initial, state): (Arc<Initial>, &Arc<State>),
-        (settings, beside): (Settings, Option<Comparison>),
+        (settings, compare): (Settings, Option<Comparison>),
     ) -> Result<Self> {
         let now = session.live.settings();
         let what = what_changes(now, &settings).to_owned();
@@ -105,7 +105,7 @@ impl Loading {
         }
         let state = Arc::clone(state);
         let make = move || Ok((initial, state.bodies.clone()));
-        Self::going_on(gpu, session, (what, choice), (settings, beside), make)
+        Self::going_on(gpu, session, (what, choice), (settings, compare), make)
     }
 
     /// Continues from `state` with something thrown in, whose bodies get ids from `first_id` on.
@@ -114,7 +114,7 @@ impl Loading {
         session: &Session,
         state: &Arc<State>,
         throw: Throw,
-        (first_id, beside): (u64, Option<Comparison>),
+        (first_id, compare): (u64, Option<Comparison>),
     ) -> Result<Self> {
         let what = format!("throwing in a {}", throw.kind.name());
         let now = session.live.settings().going_on_from(state);
@@ -125,7 +125,7 @@ impl Loading {
             let (initial, bodies) = initial.with(throw, &state, &of, first_id)?;
             Ok((Arc::new(initial), bodies))
         };
-        Self::going_on(gpu, session, (what, None), (settings, beside), make)
+        Self::going_on(gpu, session, (what, None), (settings, compare), make)
     }
 
     /// Continues the run of `session` with what `make` returns: the bodies now, and what they
@@ -134,16 +134,16 @@ impl Loading {
         gpu: &Arc<Gpu>,
         session: &Session,
         (what, choice): (String, Option<Choice>),
-        (settings, beside): (Settings, Option<Comparison>),
+        (settings, compare): (Settings, Option<Comparison>),
         make: impl FnOnce() -> Result<(Arc<Initial>, Bodies)> + Send + 'static,
     ) -> Result<Self> {
         let (gpu, keeper) = (Arc::clone(gpu), session.live.keeper().clone());
         let (beyond_end, backwards) = (session.beyond_end, session.live.dt() < 0.0);
         Self::start(what, true, move || async move {
             let (initial, now) = make()?;
-            let of_second = beside.is_some().then(|| (now.clone(), settings.clone()));
+            let of_second = compare.is_some().then(|| (now.clone(), settings.clone()));
             let mut live = open(&gpu, choice, now, settings, keeper.units_per_sec).await?;
-            let mut second = open_second(&gpu, beside, &live, of_second, &initial).await?;
+            let mut second = open_second(&gpu, compare, &live, of_second, &initial).await?;
             if backwards {
                 live.apply(Command::Reverse)?;
                 second.as_mut().map_or(Ok(()), |second| second.live.apply(Command::Reverse))?;
@@ -205,7 +205,7 @@ async fn load(gpu: Arc<Gpu>, input: InputRequest, request: RunRequest) -> Result
         Ok(Some(scene)) => scene.title,
         _ => name_of(&input).to_owned(),
     };
-    let of_second = request.beside.is_some().then(|| (bodies.clone(), settings.clone()));
+    let of_second = request.compare.is_some().then(|| (bodies.clone(), settings.clone()));
     let live = open(&gpu, None, bodies, settings, units_per_sec).await?;
     let_browser_turn().await;
     let notes = Some(std::mem::take(&mut template.notes).join("; "));
@@ -224,11 +224,11 @@ async fn load(gpu: Arc<Gpu>, input: InputRequest, request: RunRequest) -> Result
         throws: request.throws,
         thrown: 0,
     };
-    let second = open_second(&gpu, request.beside, &live, of_second, &initial).await?;
+    let second = open_second(&gpu, request.compare, &live, of_second, &initial).await?;
     Ok(Session { notes, second, ..Session::new(Arc::new(initial), live) })
 }
 
-/// The requested run beside `live`, of the same bodies and requested settings.
+/// The requested run next to `live`, of the same bodies and requested settings.
 async fn open_second(
     gpu: &Arc<Gpu>,
     differs: Option<Comparison>,

@@ -83,8 +83,8 @@ pub fn open(request: ViewRequest, listen: Listen) -> Result<()> {
     request.engine.by.chosen()?;
     request.input.scene()?;
     request.look.style()?;
-    if let Some(beside) = &request.beside {
-        beside.over(&request.engine.settings()?)?;
+    if let Some(compare) = &request.compare {
+        compare.over(&request.engine.settings()?)?;
     }
     shell::run(request, listen)
 }

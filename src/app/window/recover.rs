@@ -90,8 +90,8 @@ impl WindowState {
         if let Some(state) = self.simulated.past.latest() {
             let time = session.time(state.time, &self.viewer.choice);
             let from = (Arc::clone(&session.initial), state);
-            let beside = self.simulated.requested.beside.clone();
-            return Ok((Loading::change(gpu, session, from, (settings, beside))?, Some(time)));
+            let compare = self.simulated.requested.compare.clone();
+            return Ok((Loading::change(gpu, session, from, (settings, compare))?, Some(time)));
         }
         let (input, request) = (session.initial.input.clone(), self.simulated.requested.clone());
         Ok((Loading::input(gpu, input, request, true)?, None))

@@ -188,9 +188,9 @@ impl WindowState {
         let settings = session.live.settings().clone();
         let initial = self.simulated.past.initial_of(state).unwrap_or(&session.initial);
         let from = (Arc::clone(initial), state);
-        let beside = self.simulated.requested.beside.clone();
+        let compare = self.simulated.requested.compare.clone();
         let mut change =
-            Loading::change(&self.output.screen.gpu, session, from, (settings, beside))?;
+            Loading::change(&self.output.screen.gpu, session, from, (settings, compare))?;
         let direction = if state.time < session.live.status().time { "back" } else { "on" };
         change.what =
             format!("going {direction} to {}", session.time(state.time, &self.viewer.choice));

@@ -184,7 +184,7 @@ impl WindowState {
             default_follow: session.default_follow(),
             start: &self.start,
             throws: &initial.throws,
-            beside: session.second.as_ref().map(|second| &second.differs),
+            compare: session.second.as_ref().map(|second| &second.differs),
             now: (session.live.status().time, session.live.keeper().paused),
         }))
     }

@@ -60,7 +60,7 @@ impl Initial {
 pub struct Session {
     pub initial: Arc<Initial>,
     pub live: Live,
-    /// A run beside it with one other setting.
+    /// A run next to it with one other setting.
     pub second: Option<SecondRun>,
     /// Notes about the file and about parameters chosen for these bodies, until shown.
     pub notes: Vec<String>,

@@ -39,8 +39,8 @@ impl WindowState {
         self.simulated.requested.throws.clear();
         request.throws.clear();
         // So did another softening; none suits all.
-        request.beside.take_if(|b| matches!(b, Comparison::Softening(length) if *length > 0.0));
-        self.simulated.requested.beside.clone_from(&request.beside);
+        request.compare.take_if(|b| matches!(b, Comparison::Softening(length) if *length > 0.0));
+        self.simulated.requested.compare.clone_from(&request.compare);
         let mut loading = Loading::input(&self.output.screen.gpu, input, request, false)?;
         loading.plays = plays;
         self.simulated.loading = Some(loading);
@@ -113,7 +113,7 @@ impl WindowState {
                 if let Some(session) = &mut self.simulated.session {
                     session.go_on();
                     let differs = session.second.as_ref().map(|second| second.differs.clone());
-                    self.simulated.requested.beside = differs;
+                    self.simulated.requested.compare = differs;
                     // A planned throw that failed would fail again.
                     session.refused_throw = true;
                     let settings = session.live.settings().clone();

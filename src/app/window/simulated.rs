@@ -60,8 +60,8 @@ impl Simulated {
         let input = suited(request.input.clone(), gpu.adapter.class);
         let (steps, settings) = (request.steps.clone(), request.engine.settings()?);
         let sharing = Sharing::begin(gpu, &settings.adapter);
-        let (throws, beside) = (in_order(request.throw.clone()), request.beside.clone());
-        let requested = RunRequest { steps, settings, field: None, throws, beside };
+        let (throws, compare) = (in_order(request.throw.clone()), request.compare.clone());
+        let requested = RunRequest { steps, settings, field: None, throws, compare };
         let loading = Loading::input(gpu, input, requested.clone(), false)?;
         Ok(Self {
             session: None,

@@ -216,7 +216,7 @@ impl WindowState {
         if !columns.is_empty() {
             text += &format!("; snapshots no longer have the columns {}", columns.join(", "));
         }
-        let more = (first_id, self.simulated.requested.beside.clone());
+        let more = (first_id, self.simulated.requested.compare.clone());
         let loading = Loading::throw(&self.output.screen.gpu, session, state, throw, more)?;
         if !is_planned {
             self.undo.note(UndoStep::State(Arc::clone(state), session.live.keeper().paused));

@@ -11,6 +11,7 @@ use crate::forces::{last, rebuilds};
 use crate::frame::Rests;
 use crate::gpu::Gpu;
 use crate::integrate::blocks::Restart;
+use crate::sim::backend::advanced;
 use crate::sim::{
     Backend, BackendEntry, BoxFuture, Capabilities, EngineKind, Observed, OnDevice, Settings,
     Varying, Watch,
@@ -74,11 +75,8 @@ impl Backend for DeviceState {
                 ended |= !continues;
                 continues
             };
-            match self.advance_to_output(dt, steps, &mut watch).await {
-                Ok(done) if done < steps && !ended => (done, Err(Error::Stopped)),
-                Ok(done) => (done, Ok(())),
-                Err(error) => (0, Err(error)),
-            }
+            let done = self.advance_to_output(dt, steps, &mut watch).await;
+            advanced(done, steps, ended)
         })
     }
 

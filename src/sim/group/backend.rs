@@ -6,9 +6,10 @@ use glam::DVec3;
 
 use super::{DeviceGroup, LocalDevice};
 use crate::bodies::Bodies;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::gpu::Gpu;
 use crate::integrate::blocks::Restart;
+use crate::sim::backend::advanced;
 use crate::sim::{
     Backend, BackendEntry, BoxFuture, Capabilities, DevicePart, Observed, Settings, Varying, Watch,
 };
@@ -63,11 +64,8 @@ impl Backend for DeviceGroup {
                 ended |= !continues;
                 continues
             };
-            match DeviceGroup::advance(self, dt, steps, &mut watch) {
-                Ok(done) if done < steps && !ended => (done, Err(Error::Stopped)),
-                Ok(done) => (done, Ok(())),
-                Err(error) => (0, Err(error)),
-            }
+            let done = DeviceGroup::advance(self, dt, steps, &mut watch);
+            advanced(done, steps, ended)
         })
     }
 

@@ -29,6 +29,7 @@ use crate::gpu::{Checks, DevicePart, Gpu, Share, Spent, fine, read_part};
 use crate::integrate::DeviceIntegrator;
 use crate::integrate::blocks::Restart;
 use crate::settings::Domains;
+use crate::sim::backend::advanced;
 use crate::sim::{Backend, BackendEntry, BoxFuture, Capabilities, Observed, Settings, Watch};
 use crate::stop;
 
@@ -539,11 +540,8 @@ impl Backend for DomainGroup {
                 continues
             };
             let dt = dt / self.frame.time;
-            match self.advance_all((dt, steps), &mut watch) {
-                Ok(done) if done < steps && !ended => (done, Err(Error::Stopped)),
-                Ok(done) => (done, Ok(())),
-                Err(error) => (0, Err(error)),
-            }
+            let done = self.advance_all((dt, steps), &mut watch);
+            advanced(done, steps, ended)
         })
     }
 

@@ -10,10 +10,10 @@ use super::person::{SIZE, Session};
 const LEFT: Region = [0, 40, SIZE[0] / 2 - 1, 480];
 const OFFSET: usize = SIZE[0] / 2 + 1;
 
-/// Opens a small cluster with a softening of 0.02, paused, beside another run.
-fn open(beside: &str) -> Session {
+/// Opens a small cluster with a softening of 0.02, paused, next to another run.
+fn open(compare: &str) -> Session {
     let args = ["view", "plummer", "-n", "300", "--engine", "cpu", "--eps", "0.02", "--paused"];
-    let session = Session::open(&[&args[..], &["--beside", beside]].concat(), Tab::File);
+    let session = Session::open(&[&args[..], &["--compare", compare]].concat(), Tab::File);
     fold(&session);
     session
 }
@@ -71,14 +71,14 @@ fn runs_with_equal_settings_have_the_same_bits_and_other_settings_show() {
 
     fold(&session);
     // The command line has it; a key ends and an undo restores it.
-    assert!(session.copy_command_line().contains(" --beside softening=0.5"));
+    assert!(session.copy_command_line().contains(" --compare softening=0.5"));
     session.press_key("v", "Character(\"v\")");
     let compares = || session.last_frame_line().contains(" compares");
     session.wait_for("one run", || (!session.is_building() && !compares()).then_some(()));
-    assert!(!session.copy_command_line().contains("--beside"));
+    assert!(!session.copy_command_line().contains("--compare"));
     session.xdotool(&["key", "ctrl+z"]);
     session.wait_for("two runs", || compares().then_some(()));
-    assert!(session.copy_command_line().contains(" --beside softening=0.5"));
+    assert!(session.copy_command_line().contains(" --compare softening=0.5"));
     // Pictures show one run.
     session.press_key("F12", "Named(F12)");
     session.wait_for("a reason", || session.last_message("saved pictures show one run"));
