@@ -369,6 +369,7 @@ mod tests {
                 "body:t=2,mass=1",
             ],
             "compare" => &["--compare", "softening=0.5"],
+            "domains" => &["--domains", "off"],
             "paused" => &["--paused"],
             "embed" => &["--embed"],
             "shaders" => &["--shaders", "my shaders"],
