@@ -13,7 +13,7 @@ use gravitile::error::Error;
 use gravitile::gpu::DeviceCount;
 use gravitile::record::{self, EnergyLog, EnergyWarning, Outcome, Plan, Prepared, RunFolder};
 use gravitile::settings::RunRequest;
-use gravitile::sim::{EvenSteps, LONGEST, Settings, Simulation, even_steps, run_steps};
+use gravitile::sim::{Domains, EvenSteps, LONGEST, Settings, Simulation, even_steps, run_steps};
 use gravitile::snapshot::Snapshot;
 use gravitile::units::{Measure, Units};
 
@@ -116,6 +116,9 @@ pub fn main(args: &Args) -> Result<Ended> {
         && let Some(why) = &choice.devices_reason
     {
         print::note(why);
+    }
+    if settings.domains == Domains::On && choice.others.is_empty() && !choice.is_shared() {
+        print::note("--domains on changes nothing with one device, which has all bodies");
     }
     let mut sim = Simulation::on(choice, std::mem::take(&mut input.snapshot.bodies), settings)?;
     drop(waiting);
