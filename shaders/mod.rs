@@ -104,6 +104,7 @@ pub const FILES: &[(&str, &str)] = texts![
     "tree/domains/absent.wgsl",
     "tree/domains/answer.wgsl",
     "tree/domains/ask.wgsl",
+    "tree/domains/boxes.wgsl",
     "tree/domains/entries.wgsl",
     "tree/domains/first.wgsl",
     "tree/domains/graft.wgsl",

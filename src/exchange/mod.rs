@@ -26,7 +26,7 @@ use crate::error::{Error, Result};
 
 pub use ranks::Ranks;
 pub use shares::{equal_shares, shares};
-pub use threads::{Member, SharedBuffer, team};
+pub use threads::{Member, SharedBuffer, copy_bytes, team};
 
 /// Receives a member's message: its number and its bytes.
 pub type Reader<'a> = dyn FnMut(usize, &[u8]) + 'a;
@@ -62,22 +62,13 @@ pub trait Exchange: Send {
     }
 
     /// [`Exchange::all_to_all`] of messages whose lengths are known: `table[k][l]` is that of the
-    /// message from member k to member l. Where members read each other's memory, an all-gather of
-    /// all messages copies no more than needed; others send each message to its receiver alone.
+    /// message from member k to member l.
     fn deliver(
         &mut self,
         mine: &[Vec<u8>],
         table: &[Vec<usize>],
         receive: &mut Reader<'_>,
-    ) -> Result<()> {
-        let own = self.member();
-        let bytes: Vec<usize> = table.iter().map(|row| row.iter().sum()).collect();
-        self.all_gather(&mine.concat(), &bytes, &mut |from, all| {
-            let row = &table[from];
-            let begin = row[..own].iter().sum::<usize>();
-            receive(from, &all[begin..begin + row[own]]);
-        })
-    }
+    ) -> Result<()>;
 
     /// Aborts the group with a reason: pending and later calls of the other members fail.
     fn abort(&self, why: &str);

@@ -93,7 +93,7 @@ impl Exchange for World {
         let total: usize = bytes.iter().sum();
         if total == 0 {
             // MPI rejects aliased buffers, and all empty buffers have the same address.
-            wait(world.immediate_barrier());
+            wait(world.immediate_barrier(), 0);
             (0..self.size).for_each(|rank| receive(rank, &[]));
             return Ok(());
         }
@@ -150,11 +150,13 @@ impl Exchange for World {
             let to: Vec<usize> = parts.iter().map(|part| part.len()).collect();
             let from: Vec<usize> = lengths.iter().map(|n| range(*n).len()).collect();
             let mut received = vec![0; from.iter().sum::<usize>() + 1];
+            let bytes = sent.len() + received.len();
             let [(to, sent_at), (from, at)] = [to, from].map(|lengths| counts(&lengths));
             let mut places = PartitionMut::new(&mut received[..], &from[..], &at[..]);
             let sent = Partition::new(&sent[..], to, sent_at);
             mpi::request::scope(|scope| {
-                wait(world.immediate_all_to_all_varcount_into(scope, &sent, &mut places));
+                let exchanged = world.immediate_all_to_all_varcount_into(scope, &sent, &mut places);
+                wait(exchanged, bytes);
             });
             for (message, (count, at)) in messages.iter_mut().zip(from.into_iter().zip(at)) {
                 message.extend_from_slice(&received[at as usize..][..count as usize]);
@@ -184,19 +186,22 @@ impl Exchange for World {
     }
 }
 
-/// How long a collective operation is polled for without a pause.
+/// How long a collective operation is polled for without a pause, and that much longer for each
+/// byte: MPI libraries move data only while they are polled, a piece each time.
 const SPIN: Duration = Duration::from_millis(1);
+const SPIN_PER_BYTE: Duration = Duration::from_nanos(1);
 
 /// The pause between later polls.
 const PAUSE: Duration = Duration::from_micros(50);
 
 /// Waits for a collective operation. MPI libraries wait in a loop that leaves its core to nobody: four
 /// ranks on two cores took 15 times as long as two.
-fn wait<'a, D: ?Sized, S: Scope<'a>>(mut request: Request<'a, D, S>) {
+fn wait<'a, D: ?Sized, S: Scope<'a>>(mut request: Request<'a, D, S>, bytes: usize) {
+    let spin = SPIN + SPIN_PER_BYTE * u32::try_from(bytes).unwrap_or(u32::MAX);
     let begun = Instant::now();
     while let Err(pending) = request.test() {
         request = pending;
-        match begun.elapsed() < SPIN {
+        match begun.elapsed() < spin {
             true => std::thread::yield_now(),
             false => std::thread::sleep(PAUSE),
         }
@@ -219,7 +224,8 @@ fn gather(world: &SimpleCommunicator, mine: &[u8], bytes: &[usize], all: &mut [u
     let (counts, begins) = counts(bytes);
     let mut partition = PartitionMut::new(all, counts, begins);
     mpi::request::scope(|scope| {
-        wait(world.immediate_all_gather_varcount_into(scope, mine, &mut partition));
+        let total = bytes.iter().sum();
+        wait(world.immediate_all_gather_varcount_into(scope, mine, &mut partition), total);
     });
 }
 

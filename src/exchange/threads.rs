@@ -1,5 +1,6 @@
 //! Exchange between threads of this process, optionally connected to other processes.
 
+use std::ops::Range;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
@@ -42,24 +43,34 @@ impl Message {
         }
         let Self::Copied(copy) = self else { return };
         copy.resize(mine.len(), 0);
-        // Parallel, to use the full memory bandwidth.
-        copy.par_chunks_mut(COPY_BYTES)
-            .zip(mine.par_chunks(COPY_BYTES))
-            .for_each(|(copy, mine)| copy.copy_from_slice(mine));
+        copy_bytes(copy, mine);
     }
+}
+
+/// Copies bytes to others of the same number, long ones in parallel to use the full memory
+/// bandwidth. Short ones not: to wait for threads of the pool takes longer.
+pub fn copy_bytes(to: &mut [u8], from: &[u8]) {
+    if from.len() <= COPY_BYTES {
+        to.copy_from_slice(from);
+        return;
+    }
+    to.par_chunks_mut(COPY_BYTES)
+        .zip(from.par_chunks(COPY_BYTES))
+        .for_each(|(to, from)| to.copy_from_slice(from));
 }
 
 /// State shared by the threads of a team.
 struct Team {
-    /// Number of members of all processes, and the first of this process.
-    members: usize,
+    /// Numbers of members of all processes; the number of this one, and its first member.
+    members_of: Vec<usize>,
+    process: usize,
     first: usize,
     barrier: Barrier,
     /// Messages of the members of this process, double-buffered: of this exchange, and of the
     /// previous one, which a slow member may still be reading. One barrier per exchange is then
     /// enough.
     messages: [Vec<RwLock<Message>>; 2],
-    /// Messages of the members of all processes, concatenated; double-buffered as well.
+    /// Messages for the members of this process, concatenated; double-buffered as well.
     remote: [RwLock<Vec<u8>>; 2],
 }
 
@@ -70,14 +81,38 @@ pub struct Member {
     exchanges: usize,
     /// Whether the last message is a borrowed buffer.
     has_borrowed: bool,
-    outer: Option<OuterGroup>,
+    /// The connection to other processes.
+    outer: Option<Box<dyn Exchange>>,
 }
 
-/// Connection to other processes.
-struct OuterGroup {
-    exchange: Box<dyn Exchange>,
-    /// Number of members of each process.
-    members_of: Vec<usize>,
+/// Bytes that members send.
+#[derive(Clone, Copy)]
+enum Lengths<'a> {
+    /// Each the same to all.
+    ToAll(&'a [usize]),
+    /// To each member of those that each sends, in the order of receivers.
+    ToEach(&'a [Vec<usize>]),
+}
+
+impl Lengths<'_> {
+    /// Of all that a member sends.
+    fn of(self, member: usize) -> usize {
+        match self {
+            Self::ToAll(bytes) => bytes[member],
+            Self::ToEach(table) => table[member].iter().sum(),
+        }
+    }
+
+    /// Where in all that a member sends these receivers' part is.
+    fn to(self, member: usize, receivers: Range<usize>) -> Range<usize> {
+        match self {
+            Self::ToAll(bytes) => 0..bytes[member],
+            Self::ToEach(table) => {
+                let begin = table[member][..receivers.start].iter().sum();
+                begin..begin + table[member][receivers].iter().sum::<usize>()
+            }
+        }
+    }
 }
 
 /// Creates the `threads` members of this process; the first one is for the calling thread. `outer`
@@ -88,19 +123,23 @@ pub fn team(
     outer: Option<(Box<dyn Exchange>, Vec<usize>)>,
     patience: Duration,
 ) -> Vec<Member> {
-    let (members, first) = match &outer {
-        Some((exchange, of)) => (of.iter().sum(), of[..exchange.member()].iter().sum()),
-        None => (threads, 0),
+    let (mut outer, process, members_of) = match outer {
+        Some((exchange, of)) => {
+            let process = exchange.member();
+            (Some(exchange), process, of)
+        }
+        None => (None, 0, vec![threads]),
     };
+    let first = members_of[..process].iter().sum();
     let slots = || (0..threads).map(|_| RwLock::default()).collect();
     let team = Arc::new(Team {
-        members,
+        members_of,
+        process,
         first,
         barrier: Barrier::new(threads, patience),
         messages: [slots(), slots()],
         remote: Default::default(),
     });
-    let mut outer = outer.map(|(exchange, members_of)| OuterGroup { exchange, members_of });
     let member = |own| {
         let outer = if own == 0 { outer.take() } else { None };
         Member { team: Arc::clone(&team), own, exchanges: 0, has_borrowed: false, outer }
@@ -125,17 +164,45 @@ impl Member {
         bytes: &[usize],
         receive: &mut Reader<'_>,
     ) -> Result<()> {
-        debug_assert!((*mine).as_ref().len() == bytes[self.member()]);
+        self.share(mine, Lengths::ToAll(bytes), receive)
+    }
+
+    /// [`Exchange::deliver`] without a copy: `mine` are the messages to all members one after the
+    /// other. Released as by [`Member::all_gather_shared`].
+    ///
+    /// # Errors
+    /// Those of [`Exchange::deliver`].
+    pub fn deliver_shared(
+        &mut self,
+        mine: SharedBuffer,
+        table: &[Vec<usize>],
+        receive: &mut Reader<'_>,
+    ) -> Result<()> {
+        self.share(mine, Lengths::ToEach(table), receive)
+    }
+
+    fn share(
+        &mut self,
+        mine: SharedBuffer,
+        lengths: Lengths<'_>,
+        receive: &mut Reader<'_>,
+    ) -> Result<()> {
+        debug_assert!((*mine).as_ref().len() == lengths.of(self.member()));
         *write(&self.team.messages[self.exchanges % 2][self.own]) = Message::Borrowed(mine);
-        self.exchange(true, bytes, receive)
+        self.exchange(true, lengths, receive)
     }
 
     /// Publishes the message in this member's slot and receives those of the others.
-    fn exchange(&mut self, borrows: bool, bytes: &[usize], receive: &mut Reader<'_>) -> Result<()> {
-        debug_assert!(bytes.len() == self.members());
+    fn exchange(
+        &mut self,
+        borrows: bool,
+        lengths: Lengths<'_>,
+        receive: &mut Reader<'_>,
+    ) -> Result<()> {
         let parity = self.exchanges % 2;
         self.exchanges += 1;
         let has_borrowed = std::mem::replace(&mut self.has_borrowed, borrows);
+        let member = self.member();
         let team = &*self.team;
         let waited = team.barrier.wait();
         if has_borrowed {
@@ -143,31 +210,76 @@ impl Member {
             *write(&team.messages[1 - parity][self.own]) = Message::default();
         }
         waited?;
-        if team.members == team.messages[parity].len() {
-            for (member, slot) in team.messages[parity].iter().enumerate() {
-                receive(member, read(slot).bytes());
+        if team.members_of.len() == 1 {
+            for (from, slot) in team.messages[parity].iter().enumerate() {
+                receive(from, &read(slot).bytes()[lengths.to(from, member..member + 1)]);
             }
             return Ok(());
         }
         if let Some(outer) = &mut self.outer {
-            let gathered =
-                outer.gather(&team.messages[parity], bytes, &mut write(&team.remote[parity]));
-            gathered.inspect_err(|error| team.barrier.abort(&error.to_string()))?;
+            let exchanged = team.exchange(outer.as_mut(), parity, lengths);
+            exchanged.inspect_err(|error| team.barrier.abort(&error.to_string()))?;
         }
         team.barrier.wait()?;
         let remote = read(&team.remote[parity]);
+        let here = team.first..team.first + team.messages[parity].len();
         let mut begin = 0;
-        for (member, &length) in bytes.iter().enumerate() {
-            receive(member, &remote[begin..begin + length]);
-            begin += length;
+        for from in 0..self.members() {
+            let all = lengths.to(from, here.clone());
+            let own = lengths.to(from, member..member + 1);
+            let at = begin + own.start - all.start;
+            receive(from, &remote[at..at + own.len()]);
+            begin += all.len();
         }
         Ok(())
     }
 }
 
+impl Team {
+    /// Exchanges with the other processes what their members send.
+    fn exchange(
+        &self,
+        outer: &mut dyn Exchange,
+        parity: usize,
+        lengths: Lengths<'_>,
+    ) -> Result<()> {
+        let ends = self.members_of.iter().scan(0, |end, members| {
+            *end += members;
+            Some(*end - members..*end)
+        });
+        let processes: Vec<Range<usize>> = ends.collect();
+        let slots = &self.messages[parity];
+        let sent_to = |receivers: &Range<usize>| -> Vec<u8> {
+            let sent = |(k, slot): (usize, &RwLock<Message>)| {
+                read(slot).bytes()[lengths.to(self.first + k, receivers.clone())].to_vec()
+            };
+            slots.iter().enumerate().flat_map(sent).collect()
+        };
+        let mut all = write(&self.remote[parity]);
+        all.clear();
+        let mut receive = |_: usize, bytes: &[u8]| all.extend_from_slice(bytes);
+        match lengths {
+            Lengths::ToAll(bytes) => {
+                let of = |process: &Range<usize>| bytes[process.clone()].iter().sum();
+                let bytes: Vec<usize> = processes.iter().map(of).collect();
+                outer.all_gather(&sent_to(&processes[self.process]), &bytes, &mut receive)
+            }
+            Lengths::ToEach(_) => {
+                let between = |from: &Range<usize>, to: &Range<usize>| {
+                    from.clone().map(|member| lengths.to(member, to.clone()).len()).sum()
+                };
+                let row = |from| processes.iter().map(|to| between(from, to)).collect();
+                let table: Vec<Vec<usize>> = processes.iter().map(row).collect();
+                let mine: Vec<Vec<u8>> = processes.iter().map(sent_to).collect();
+                outer.deliver(&mine, &table, &mut receive)
+            }
+        }
+    }
+}
+
 impl Exchange for Member {
     fn members(&self) -> usize {
-        self.team.members
+        self.team.members_of.iter().sum()
     }
 
     fn member(&self) -> usize {
@@ -177,41 +289,30 @@ impl Exchange for Member {
     fn all_gather(&mut self, mine: &[u8], bytes: &[usize], receive: &mut Reader<'_>) -> Result<()> {
         debug_assert!(mine.len() == bytes[self.member()]);
         write(&self.team.messages[self.exchanges % 2][self.own]).copy(mine);
-        self.exchange(false, bytes, receive)
+        self.exchange(false, Lengths::ToAll(bytes), receive)
+    }
+
+    fn deliver(
+        &mut self,
+        mine: &[Vec<u8>],
+        table: &[Vec<usize>],
+        receive: &mut Reader<'_>,
+    ) -> Result<()> {
+        write(&self.team.messages[self.exchanges % 2][self.own]).copy(&mine.concat());
+        self.exchange(false, Lengths::ToEach(table), receive)
     }
 
     fn poll_stop(&mut self) {
         if let Some(outer) = &mut self.outer {
-            outer.exchange.poll_stop();
+            outer.poll_stop();
         }
     }
 
     fn abort(&self, why: &str) {
         self.team.barrier.abort(why);
         if let Some(outer) = &self.outer {
-            outer.exchange.abort(why);
+            outer.abort(why);
         }
-    }
-}
-
-impl OuterGroup {
-    /// Messages of all members of all processes, concatenated.
-    fn gather(
-        &mut self,
-        messages: &[RwLock<Message>],
-        bytes: &[usize],
-        all: &mut Vec<u8>,
-    ) -> Result<()> {
-        let mine: Vec<u8> = messages.iter().flat_map(|slot| read(slot).bytes().to_vec()).collect();
-        let mut first = 0;
-        let mut of_process = |members: &usize| {
-            let lengths = &bytes[first..first + members];
-            first += members;
-            lengths.iter().sum()
-        };
-        let lengths: Vec<usize> = self.members_of.iter().map(&mut of_process).collect();
-        all.clear();
-        self.exchange.all_gather(&mine, &lengths, &mut |_, bytes| all.extend_from_slice(bytes))
     }
 }
 

@@ -129,13 +129,15 @@ impl Readback {
         self.watched = None;
         for (i, (buffer, range)) in buffers.iter().enumerate() {
             let bytes = range.end - range.start;
-            if self.staging.get(i).is_none_or(|staging| staging.size() < bytes) {
-                let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
-                let staging = new_buffer(device, "readback", bytes, usage);
-                // A staging buffer that is too small is dropped with all after it: sizes rarely
-                // change.
-                self.staging.truncate(i);
-                self.staging.push(staging);
+            let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
+            let made = |bytes: u64| new_buffer(device, "readback", bytes, usage);
+            match self.staging.get_mut(i) {
+                None => self.staging.push(made(bytes)),
+                // What has grown once will grow again.
+                Some(staging) if staging.size() < bytes => {
+                    *staging = made((bytes + bytes / 4).next_multiple_of(4));
+                }
+                Some(_) => {}
             }
             encoder.copy_buffer_to_buffer(buffer, range.start, &self.staging[i], 0, bytes);
             self.bytes.push(bytes);

@@ -28,16 +28,22 @@ fn main(
     if own >= state.cells || !is_opened(own) {
         return;
     }
-    // `count` cells and `reserve` bodies in all.
+    // `count` cells and `reserve` bodies in all; if there are more, the message is made again with room for them.
     let open = cell_open[2u * (state.base + own) + 1u];
     if open.y == IS_LEAF {
         let to = params.group_begin + 5u * params.count + bodies_before[own];
+        if bodies_before[own] + open.w > params.reserve {
+            return;
+        }
         for (var k = 0u; k < open.w; k++) {
             message[to + k] = sources[open.z + k];
         }
         return;
     }
     let first = first_child(open.y);
+    if cells_before[own] + children_of(open.y) > params.count {
+        return;
+    }
     for (var k = 0u; k < children_of(open.y); k++) {
         let cell = first + k;
         let to = cells_before[own] + k;

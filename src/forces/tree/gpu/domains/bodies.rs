@@ -1,5 +1,7 @@
 //! The bodies of a part, and those that go to other parts.
 
+use std::ops::Range;
+
 use bytemuck::{Pod, Zeroable};
 use minijinja::context;
 
@@ -11,7 +13,7 @@ use crate::forces::tree::gpu::Build;
 use crate::forces::tree::gpu::build::dispatch;
 use crate::forces::tree::{Cube, GROUP, Key};
 use crate::gpu::layout::{TreeParams, VEC4};
-use crate::gpu::{Binding, BodyBuffers, BoundKernel, Gpu, storage};
+use crate::gpu::{Binding, BodyBuffers, BoundKernel, Gpu, Params, storage};
 
 /// The number of a place that holds no body: `NO_BODY` in `shaders/tree/domains/record.wgsl`.
 const NO_BODY: u32 = u32::MAX;
@@ -207,7 +209,35 @@ impl Migration {
         Ok(Self { leave, settle, cuts, records, moves, room, expected: 1024 })
     }
 
-    /// Sends bodies to the parts that begin at `cuts`. Returns the number of bodies that a rank
+    /// Records the list of bodies in `places` places that leave part `part` of `parts`, if the
+    /// curve is cut at `cuts`. The tally must have counted none.
+    pub fn record_leaving(
+        &self,
+        pass: &mut wgpu::ComputePass<'_>,
+        params: &mut Params<TreeParams>,
+        (places, part, parts): (u32, usize, usize),
+        most: u32,
+    ) {
+        let (part, parts) = (part as u32, parts as u32);
+        let row = TreeParams { count: places, part, parts, ..Default::default() };
+        let row = Some(params.offset_of(row));
+        dispatch(pass, &self.leave, row, (places, THREADS), most);
+    }
+
+    /// Their number, and the records that are expected.
+    pub fn leaving<'a>(&'a self, tally: &'a wgpu::Buffer) -> [(&'a wgpu::Buffer, Range<u64>); 2] {
+        let expected = u64::from(self.expected.min(self.room));
+        [(tally, LEAVING..LEAVING + 4), (&self.records, 0..expected * 64)]
+    }
+
+    /// Uses these cuts.
+    pub fn cut_at(&self, io: &mut Io, cuts: &[Key]) {
+        let words: Vec<[u32; 2]> = cuts.iter().map(|cut| [cut.lo, cut.hi]).collect();
+        io.write(&self.cuts, 0, &words);
+    }
+
+    /// Sends bodies to the parts that begin at `cuts`; `listed` is what [`Migration::leaving`] has
+    /// read if the list is made already. Returns the number of bodies that a rank
     /// would need room for if it does not have it; then nothing has changed.
     pub async fn migrate(
         &mut self,
@@ -216,29 +246,28 @@ impl Migration {
         bodies: &mut PartBodies,
         (cuts, counts): (&[Key], &mut Counts),
         tally: &wgpu::Buffer,
+        mut listed: Option<Vec<Vec<u32>>>,
     ) -> Result<Option<u32>> {
         let parts = member.members();
-        let words: Vec<[u32; 2]> = cuts.iter().map(|cut| [cut.lo, cut.hi]).collect();
-        io.write(&self.cuts, 0, &words);
+        if listed.is_none() {
+            self.cut_at(io, cuts);
+        }
         loop {
-            io.write(tally, LEAVING, &[0u32]);
             let most = io.gpu.limits.workgroups;
-            let (leave, places) = (&self.leave, bodies.places);
-            let (part, parts_) = (member.member() as u32, parts as u32);
             let expected = self.expected.min(self.room);
-            let read = io
-                .submit(
-                    build,
-                    |pass, params, _| {
-                        let row =
-                            TreeParams { count: places, part, parts: parts_, ..Default::default() };
-                        let row = Some(params.offset_of(row));
-                        dispatch(pass, leave, row, (places, THREADS), most);
-                    },
-                    &[],
-                    &[(tally, LEAVING..LEAVING + 4), (&self.records, 0..u64::from(expected) * 64)],
-                )
-                .await?;
+            let read = match listed.take() {
+                Some(read) => read,
+                None => {
+                    io.write(tally, LEAVING, &[0u32]);
+                    let of = (bodies.places, member.member(), parts);
+                    let record = |pass: &mut wgpu::ComputePass<'_>,
+                                  params: &mut Params<TreeParams>,
+                                  _: &mut Build| {
+                        self.record_leaving(pass, params, of, most);
+                    };
+                    io.submit(build, record, &[], &self.leaving(tally)).await?
+                }
+            };
             let leaving = read[0][0];
             let taken = leaving.min(self.room);
             let mut records = read[1].clone();

@@ -78,28 +78,27 @@ impl Crowds {
         if asked.iter().all(Vec::is_empty) {
             return Ok(0);
         }
-        let mut answers: Vec<Vec<[u32; 2]>> = Vec::with_capacity(asked.len());
-        for questions in &asked {
-            let mut found = Vec::with_capacity(questions.len());
-            for chunk in questions.chunks(AT_ONCE) {
-                io.write(&self.asked, 0, chunk);
-                let count = chunk.len() as u32;
-                let read = io
-                    .submit(
-                        build,
-                        |pass, params, _| {
-                            let row = TreeParams { count, ..Default::default() };
-                            let row = Some(params.offset_of(row));
-                            dispatch(pass, &self.answer, row, (count, 1), most);
-                        },
-                        &[],
-                        &[(&self.answers, 0..8 * u64::from(count))],
-                    )
-                    .await?;
-                found.extend(bytemuck::pod_collect_to_vec::<u32, [u32; 2]>(&read[0]));
-            }
-            answers.push(found);
+        let mut found: Vec<[u32; 2]> = Vec::new();
+        for chunk in asked.concat().chunks(AT_ONCE) {
+            io.write(&self.asked, 0, chunk);
+            let count = chunk.len() as u32;
+            let read = io
+                .submit(
+                    build,
+                    |pass, params, _| {
+                        let row = TreeParams { count, ..Default::default() };
+                        let row = Some(params.offset_of(row));
+                        dispatch(pass, &self.answer, row, (count, 1), most);
+                    },
+                    &[],
+                    &[(&self.answers, 0..8 * u64::from(count))],
+                )
+                .await?;
+            found.extend(bytemuck::pod_collect_to_vec::<u32, [u32; 2]>(&read[0]));
         }
+        let mut found = found.into_iter();
+        let answers: Vec<Vec<[u32; 2]>> =
+            asked.iter().map(|questions| found.by_ref().take(questions.len()).collect()).collect();
         let answers = exchange::send_each(member, &answers)?;
         let mut scattered = Vec::new();
         for (k, question) in questions.iter().enumerate() {

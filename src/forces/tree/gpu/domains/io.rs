@@ -3,10 +3,11 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use rayon::prelude::*;
 use web_time::Instant;
+use wgpu::util::StagingBelt;
 
 use crate::error::Result;
-use crate::exchange::{Exchange, Member, Reader};
 use crate::forces::tree::gpu::{Build, TreeBuffers};
 use crate::gpu::layout::TreeParams;
 use crate::gpu::{Binding, BoundKernel, Checks, Gpu, Params, Readback, compile, template};
@@ -25,30 +26,19 @@ pub(super) struct Shared<'a> {
     pub checks: Checks,
 }
 
-/// All-gather of messages that members of this process read where they are. `receive` is called with
-/// each member's, in order.
-///
-/// # Errors
-/// As of [`Exchange`].
-pub(super) fn gather_in_place(
-    member: &mut Member,
-    mine: Vec<u8>,
-    receive: &mut Reader<'_>,
-) -> Result<()> {
-    let mut lengths = Vec::with_capacity(member.members());
-    let own = (mine.len() as u64).to_le_bytes();
-    member.all_gather(&own, &vec![own.len(); member.members()], &mut |_, received| {
-        let length: u64 = bytemuck::pod_read_unaligned(received);
-        lengths.push(length as usize);
-    })?;
-    member.all_gather_shared(Arc::new(mine), &lengths, receive)
-}
+/// Bytes of a staging buffer for writes. Longer writes take several.
+const STAGING: u64 = 1 << 20;
 
 /// The device, and what each submission uses.
 pub(super) struct Io {
     pub gpu: Arc<Gpu>,
     pub params: Params<TreeParams>,
     readback: Readback,
+    /// Staging buffers that are used again: a new one for each write costs up to a millisecond, and
+    /// holds up other devices of the process.
+    staging: StagingBelt,
+    /// Copies from there, before the next submission.
+    writes: Option<wgpu::CommandEncoder>,
     /// Seconds spent waiting for the device since they were last taken.
     pub device_secs: f64,
     /// Seconds of each stage of an evaluation.
@@ -58,8 +48,10 @@ pub(super) struct Io {
 
 impl Io {
     pub fn new(gpu: Arc<Gpu>, params: Params<TreeParams>) -> Self {
+        let staging = StagingBelt::new(gpu.device.clone(), STAGING);
+        let readback = Readback::default();
         let (laps, since) = (Vec::new(), Instant::now());
-        Self { gpu, params, readback: Readback::default(), device_secs: 0.0, laps, since }
+        Self { gpu, params, readback, staging, writes: None, device_secs: 0.0, laps, since }
     }
 
     /// Ends a stage, for the log.
@@ -68,11 +60,12 @@ impl Io {
         self.since = Instant::now();
     }
 
-    /// Logs the seconds of the stages since the last time.
-    pub fn log_laps(&mut self, part: usize) {
+    /// Logs the milliseconds of the stages since the last time, and what the part has received.
+    pub fn log_laps(&mut self, part: usize, [cells, bodies]: [u32; 2]) {
         let all: Vec<String> =
             self.laps.iter().map(|(name, secs)| format!("{name} {:.2}", 1e3 * secs)).collect();
-        log::debug!("domain {part}, ms: {}", all.join(", "));
+        let all = all.join(", ");
+        log::debug!("domain {part}, {cells} cells and {bodies} bodies received, ms: {all}");
         self.laps.clear();
         self.since = Instant::now();
     }
@@ -143,7 +136,10 @@ impl Io {
         }
         self.params.upload(&self.gpu);
         build.end_submission(&self.gpu);
-        let submission = self.gpu.queue.submit([encoder.finish()]);
+        self.staging.finish();
+        let encoders = self.writes.take().into_iter().chain([encoder]);
+        let submission = self.gpu.queue.submit(encoders.map(wgpu::CommandEncoder::finish));
+        self.staging.recall();
         self.readback.submitted();
         if reads.is_empty() {
             return Ok(R::default());
@@ -167,9 +163,33 @@ impl Io {
     }
 
     /// Writes values into a buffer, before the next submission.
-    pub fn write<T: bytemuck::NoUninit>(&self, buffer: &wgpu::Buffer, at: u64, values: &[T]) {
-        if !values.is_empty() {
-            self.gpu.queue.write_buffer(buffer, at, bytemuck::cast_slice(values));
+    pub fn write<T: bytemuck::NoUninit>(&mut self, buffer: &wgpu::Buffer, at: u64, values: &[T]) {
+        if values.is_empty() {
+            return;
+        }
+        let encoder = opened(&mut self.writes, &self.gpu);
+        let pieces = bytemuck::cast_slice::<T, u8>(values).chunks(STAGING as usize);
+        let mut staged = Vec::with_capacity(pieces.len());
+        for (piece, at) in pieces.zip((at..).step_by(STAGING as usize)) {
+            if let Some(bytes) = wgpu::BufferSize::new(piece.len() as u64) {
+                staged.push((self.staging.write_buffer(encoder, buffer, at, bytes), piece));
+            }
+        }
+        match &mut staged[..] {
+            [(view, piece)] => view.copy_from_slice(piece),
+            all => all.par_iter_mut().for_each(|(view, piece)| view.copy_from_slice(piece)),
         }
     }
+
+    /// Sets a buffer to zeros, before the next submission.
+    pub fn clear(&mut self, buffer: &wgpu::Buffer) {
+        opened(&mut self.writes, &self.gpu).clear_buffer(buffer, 0, None);
+    }
+}
+
+fn opened<'a>(
+    writes: &'a mut Option<wgpu::CommandEncoder>,
+    gpu: &Gpu,
+) -> &'a mut wgpu::CommandEncoder {
+    writes.get_or_insert_with(|| gpu.device.create_command_encoder(&Default::default()))
 }

@@ -59,13 +59,13 @@ use crate::stop;
 /// rounding; in turn if a walk has missed a cell. The last sends all cells.
 const MARGINS: &[f32] = &[1.0 - 1e-5, 0.8, 0.0];
 
-/// The curve is cut anew if a part costs more than this times the mean: each cut moves bodies. Soon
-/// after the last cut, when costs are hardly known, it has to cost more.
-const UNEVEN: f32 = 1.05;
-const VERY_UNEVEN: f32 = 1.3;
+/// The curve is cut anew if a part costs more than this times the mean: a cut moves bodies, which
+/// takes as long as some steps.
+const UNEVEN: f32 = 1.1;
 
-/// Evaluations after a cut for which the second limit holds.
-const AFTER_CUT: u32 = 8;
+/// Walks after a cut before the next one. A part's cost is the least time of so many walks: others on
+/// the machine hold up some of them, up to ten times as long.
+const WALKS: usize = 8;
 
 /// The most that a body may cost in one part as a multiple of the mean, for the cuts: no part has
 /// more than this times the mean number of bodies.
@@ -141,15 +141,16 @@ struct Stages {
 /// What a part keeps from one evaluation to the next, also in buffers with more room: all ranks must
 /// decide alike whether the curve is cut.
 struct Learnt {
-    /// Of the last forces: positions of some bodies, and seconds that the walk took per body.
+    /// Positions of some bodies at the last forces.
     sampled: Vec<PointMass>,
-    cost: f32,
-    has_cost: bool,
+    /// Seconds per body that the last walks took, the next of which replaces one of them.
+    walks: Vec<f32>,
+    next: usize,
     /// Where the curve is cut, and half the edge of the cube in which it was.
     cuts: Vec<Key>,
     cut_in: f32,
     /// Evaluations since then.
-    since_cut: u32,
+    since_cut: usize,
     /// Whether the curve is cut anew for all forces, for tests.
     cuts_always: bool,
     /// [`MARGINS`], or others in tests.
@@ -242,8 +243,8 @@ impl PartTree {
             counts_cost: false,
             learnt: Learnt {
                 sampled: Vec::new(),
-                cost: 1.0,
-                has_cost: false,
+                walks: Vec::with_capacity(WALKS),
+                next: 0,
                 cuts: Vec::new(),
                 cut_in: 0.0,
                 since_cut: 0,
@@ -409,18 +410,35 @@ impl Stages {
         let Forces { build, rule, first, balance } = forces;
         // More room for bodies is more room for everything.
 
-        // The cube, and who has which bodies.
+        // The cube, and who has which bodies: both change rarely, so that bodies leave by the cube
+        // and the cuts of the last time, if these still hold.
         build.set_sizes(bodies.places, 0);
         let tally = self.buffers.tally.clone();
-        let read = self
+        let (parts, places) = (member.members(), bodies.places);
+        let is_cut = !self.learnt.cuts.is_empty();
+        if is_cut {
+            self.migration.cut_at(&mut self.io, &self.learnt.cuts);
+            let half = std::mem::offset_of!(TreeState, half) as u64;
+            self.io.write(&self.buffers.state, half, &[self.learnt.cut_in]);
+        }
+        let migration = &self.migration;
+        let mut wanted = vec![(&tally, tally::DISTANCES)];
+        wanted.extend(is_cut.then(|| migration.leaving(&tally)).into_iter().flatten());
+        let mut read = self
             .io
             .submit(
                 build,
-                |pass, params, build| build.record_distances(pass, params),
+                |pass, params, build| {
+                    build.record_distances(pass, params);
+                    if is_cut {
+                        migration.record_leaving(pass, params, (places, rank, parts), most);
+                    }
+                },
                 &[],
-                &[(&tally, tally::DISTANCES)],
+                &wanted,
             )
             .await?;
+        let listed = read.split_off(1);
         let mut counts: Vec<u64> = read[0].iter().map(|count| u64::from(*count)).collect();
         exchange::sum_integers(member, &mut counts)?;
         let (cube, mut own) = bodies::cube_of(&counts, &read[0], self.all);
@@ -440,11 +458,12 @@ impl Stages {
         };
         self.io.write(&self.buffers.state, 0, &[self.state]);
         self.io.lap("cube");
-        self.cut(member, &cube)?;
+        let is_new = self.cut(member, &cube)?;
+        let listed = (is_cut && !is_new).then_some(listed);
         let cuts = self.learnt.cuts.clone();
         let moved = self
             .migration
-            .migrate((&mut self.io, build), member, bodies, (&cuts, &mut own), &tally)
+            .migrate((&mut self.io, build), member, bodies, (&cuts, &mut own), &tally, listed)
             .await?;
         if let Some(needed) = moved {
             let lacks = needed > bodies.capacity();
@@ -586,7 +605,9 @@ impl Stages {
         self.io.lap("cells");
         if let Some(first) = first.as_ref().filter(|_| is_first) {
             let work = (&tops, own, everywhere, cells);
-            if let Some(needed) = self.walk(member, build, first, Strengths::Unknown, work).await? {
+            if let Some(needed) =
+                self.walk(member, build, (first, None), Strengths::Unknown, work).await?
+            {
                 return Ok(Outcome::NeedsRoom(bodies.capacity(), needed));
             }
             // The mean strength of what has just been found, of this rank's own sinks.
@@ -607,24 +628,27 @@ impl Stages {
         }
         let strengths = if is_first { Strengths::Walked } else { Strengths::Last };
         let work = (&tops, own, everywhere, cells);
-        if let Some(needed) = self.walk(member, build, rule, strengths, work).await? {
+        if let Some(needed) =
+            self.walk(member, build, (rule, balance.as_ref()), strengths, work).await?
+        {
             return Ok(Outcome::NeedsRoom(bodies.capacity(), needed));
         }
         if let Some(balance) = balance {
             self.balance(member, build, balance).await?;
             self.io.lap("balance");
         }
-        self.io.log_laps(rank);
+        self.io.log_laps(rank, self.learnt.report.received);
         Ok(Outcome::Complete)
     }
 
     /// Cuts the curve so that all parts have about equal costs, by the last forces, unless they still
-    /// have.
-    fn cut(&mut self, member: &mut Member, cube: &Cube) -> Result<()> {
+    /// have. Returns whether it did.
+    fn cut(&mut self, member: &mut Member, cube: &Cube) -> Result<bool> {
         let parts = member.members();
         let bodies = self.learnt.report.bodies.max(1) as f32;
         let mut costs: Vec<[f32; 2]> = Vec::with_capacity(parts);
-        let own = [self.learnt.cost * bodies, bodies];
+        let cost = self.learnt.walks.iter().copied().reduce(f32::min).unwrap_or(1.0);
+        let own = [cost * bodies, bodies];
         let bytes = vec![size_of_val(&own); parts];
         member.all_gather(bytemuck::bytes_of(&own), &bytes, &mut |_, cost| {
             costs.push(bytemuck::pod_read_unaligned(cost));
@@ -633,34 +657,37 @@ impl Stages {
         let (mean, each) = (sum(0) / parts as f32, sum(0) / sum(1));
         let most = costs.iter().map(|cost| cost[0]).fold(0.0, f32::max);
         self.learnt.since_cut += 1;
-        let limit = match self.learnt.since_cut > AFTER_CUT {
-            _ if self.learnt.cuts_always => 0.0,
-            true => UNEVEN,
-            false => VERY_UNEVEN,
+        let is_due = match self.learnt.cuts_always {
+            true => true,
+            false => self.learnt.since_cut > WALKS && most > UNEVEN * mean,
         };
-        if self.learnt.cut_in == cube.half && most <= limit * mean {
-            return Ok(());
+        if self.learnt.cut_in == cube.half && !is_due {
+            return Ok(false);
         }
         (self.learnt.cut_in, self.learnt.since_cut) = (cube.half, 0);
         // Or one device that was held up would give nearly all of its bodies away.
-        let cost = self.learnt.cost.clamp(each / MOST_UNEQUAL, each * MOST_UNEQUAL);
+        let cost = cost.clamp(each / MOST_UNEQUAL, each * MOST_UNEQUAL);
         let each = cost * bodies / self.learnt.sampled.len().max(1) as f32;
         let sample = |place: &PointMass| Sample { key: key(cube, place), cost: each };
         let samples: Vec<Sample> = self.learnt.sampled.iter().map(sample).collect();
         let all = exchange::gather(member, &samples)?.concat();
         self.learnt.cuts = cuts(all, parts);
-        Ok(())
+        Ok(true)
     }
 
     /// Learns what a body costs from the time of a walk.
     fn count_cost(&mut self, secs: f64) {
         let cost = (secs / f64::from(self.learnt.report.bodies.max(1))) as f32;
-        let was_known = std::mem::replace(&mut self.learnt.has_cost, true);
-        self.learnt.cost = if was_known { 0.75 * self.learnt.cost + 0.25 * cost } else { cost };
+        let Learnt { walks, next, .. } = &mut self.learnt;
+        match walks.get_mut(*next) {
+            Some(oldest) => *oldest = cost,
+            None => walks.push(cost),
+        }
+        *next = (*next + 1) % WALKS;
     }
 
     /// Writes what says which sinks walk. The levels, which kernels have written, stay.
-    fn write_sinks(&self) {
+    fn write_sinks(&mut self) {
         let TreeState {
             inside,
             outside,
@@ -679,7 +706,7 @@ impl Stages {
         self.io.write(state, std::mem::offset_of!(TreeState, first_copied) as u64, &copies);
     }
 
-    fn write_logs(&self, sum: u64) {
+    fn write_logs(&mut self, sum: u64) {
         self.io.write(&self.buffers.tally, tally::LOGS.start, &[sum as u32, (sum >> 32) as u32]);
     }
 
@@ -689,7 +716,7 @@ impl Stages {
         &mut self,
         member: &mut Member,
         build: &mut Build,
-        rule: &Rule,
+        (rule, balance): (&Rule, Option<&Balance>),
         strengths: Strengths,
         (tops, own, everywhere, cells): (&top::Tops, bodies::Counts, bodies::Counts, u32),
     ) -> Result<Option<ReceivedRoom>> {
@@ -698,11 +725,13 @@ impl Stages {
         let tally = &buffers.tally;
         self.io.write(tally, tally::SCATTERED, &[0u32]);
         self.io.write(tally, groups::QUESTIONS, &[0u32]);
+        self.io.write(tally, sent::BOXES, &[0u32]);
         self.state.scattered = 0;
         self.state.outside = own.outside;
         self.write_sinks();
-        let grouped = own.inside.div_ceil(GROUP as u32) + own.outside;
-        let crowds = &self.crowds;
+        let (in_cube, half) = (own.inside.div_ceil(GROUP as u32), self.state.half);
+        let grouped = in_cube + own.outside;
+        let (crowds, sending) = (&self.crowds, &self.sending);
         let expected = groups::EXPECTED.min(crowds.questions.size() / 32);
         let read = self
             .io
@@ -711,17 +740,21 @@ impl Stages {
                 |pass, params, build| {
                     build.record_groups(pass, params, strengths);
                     crowds.record(pass, own.inside, most);
+                    let groups = (in_cube, own.outside, false);
+                    sending.record_boxes(pass, params, &buffers, groups, half, most);
                 },
                 &[],
                 &[
                     (tally, groups::QUESTIONS..groups::QUESTIONS + 4),
                     (tally, tally::SCATTERED..tally::SCATTERED + 4),
                     (&crowds.questions, 0..32 * expected),
-                    (&buffers.groups, 0..32 * u64::from(grouped)),
+                    (tally, sent::BOXES..sent::BOXES + 4),
+                    sending.expected_boxes(),
                 ],
             )
             .await?;
         let (asked, mut scattered) = (u64::from(read[0][0]), read[1][0]);
+        let singles_listed = scattered * GROUP as u32;
         let mut questions = read[2].clone();
         if asked > expected {
             let range = 32 * expected..32 * asked;
@@ -735,39 +768,38 @@ impl Stages {
         scattered += crowds.settle((io, build), member, &buffers, (&questions, strengths)).await?;
         let mut total = [u64::from(scattered)];
         exchange::sum_integers(member, &mut total)?;
-        if total[0] > u64::from(buffers.singles.1) {
+        // Without room for all their sinks, scattered groups walk as others do. A group that bodies
+        // of other ranks have made scattered keeps its box, which holds those of its sinks.
+        let together = total[0] > u64::from(buffers.singles.1);
+        if together {
             scattered = 0;
         }
         self.state.scattered = scattered;
-
         self.io.lap("groups");
 
-        // The boxes around all that walk here.
-        let (singles, _) = buffers.singles;
-        let single = singles..singles + scattered * GROUP as u32;
-        let of =
-            |begin: u32, end: u32| (&buffers.groups, 32 * u64::from(begin)..32 * u64::from(end));
-        let walks = |record: &&[u32]| {
-            let word = record[7];
-            word != NOBODY && word & (IS_SCATTERED | IS_SINGLE) != IS_SCATTERED
-        };
-        let boxes: Vec<u8> = match scattered {
-            0 => bytemuck::cast_slice(&read[3]).to_vec(),
-            _ => {
-                let read = [of(0, grouped), of(single.start, single.end)];
-                let taken = |records: &[&[u32]]| {
-                    let mut taken = Vec::with_capacity(4 * (records[0].len() + records[1].len()));
-                    let all = records.iter().flat_map(|records| records.chunks_exact(8));
-                    for record in all.filter(walks) {
-                        taken.extend_from_slice(bytemuck::cast_slice(record));
-                    }
-                    taken
-                };
-                self.io.submit_as(build, |_, _, _| (), &[], &read, taken).await?
-            }
-        };
-        self.sending.share(&self.io, member, boxes)?;
+        let (mut listed, mut boxes) = (read[3][0], read[4].clone());
+        let (is_complete, mut rest) = self.sending.other_boxes((listed, singles_listed));
+        if together || !is_complete {
+            self.io.write(tally, sent::BOXES, &[0u32]);
+            let sending = &self.sending;
+            let record = |pass: &mut wgpu::ComputePass<'_>,
+                          params: &mut Params<TreeParams>,
+                          _: &mut Build| {
+                let groups = (in_cube, own.outside, together);
+                sending.record_boxes(pass, params, &buffers, groups, half, most);
+            };
+            let wanted = [(tally, sent::BOXES..sent::BOXES + 4), sending.expected_boxes()];
+            let mut read = self.io.submit(build, record, &[], &wanted).await?;
+            (listed, boxes) = (read[0][0], read.swap_remove(1));
+            (_, rest) = self.sending.other_boxes((listed, singles_listed));
+        }
+        if !rest.1.is_empty() {
+            boxes.extend(self.io.submit(build, |_, _, _| (), &[], &[rest]).await?.remove(0));
+        }
+        boxes.truncate(8 * listed as usize);
+        self.sending.share(&mut self.io, member, &boxes)?;
         self.io.lap("boxes");
+        let single = buffers.singles.0..buffers.singles.0 + scattered * GROUP as u32;
         let sinks = own.inside + own.outside;
         // The others' bodies outside the cube attract, but do not walk here.
         let foreign = everywhere.outside - own.outside;
@@ -799,19 +831,25 @@ impl Stages {
             self.state.cells = 1;
             self.write_sinks();
             self.io.write(tally, tally::MISSING, &[0u32]);
+            self.io.write(tally, tally::GREATEST.start, &[0u32; 14]);
             let begun = web_time::Instant::now();
             let ranges = [0..grouped, single.clone()];
-            let missing = self.walk_groups(build, rule, &ranges, sinks, member).await?;
+            let walked = self.walk_groups(build, (rule, balance), &ranges, sinks, member).await?;
             let secs = begun.elapsed().as_secs_f64();
             self.io.lap("walk");
             (self.state.outside, self.state.cells) = (own.outside, cells);
-            let stopped = u64::from(missing.is_none());
-            let mut missing = [u64::from(missing.unwrap_or(0)), stopped];
-            exchange::sum_integers(member, &mut missing)?;
-            if missing[1] > 0 {
+            let stopped = u32::from(walked.is_none());
+            let [missing, force, mass] = walked.unwrap_or_default();
+            let all = exchange::gather(member, &[[missing, stopped, force, mass]])?.concat();
+            if all.iter().any(|of| of[1] > 0) {
                 return Err(Error::Stopped);
             }
-            if missing[0] == 0 || attempt + 1 == margins.len() {
+            let is_whole = all.iter().all(|of| of[0] == 0);
+            if is_whole || attempt + 1 == margins.len() {
+                // The bits of positive numbers have their order.
+                let greatest = |which: usize| all.iter().map(|of| of[which]).fold(0, u32::max);
+                let greatest = [greatest(2), greatest(3)];
+                self.io.write(tally, tally::GREATEST.start, &greatest);
                 self.learnt.report.repeats += attempt as u64;
                 self.learnt.report.walk_secs = secs;
                 if self.counts_cost {
@@ -824,15 +862,15 @@ impl Stages {
     }
 
     /// Walks the groups and single sinks in these ranges; returns how many sinks have met a cell that
-    /// was not sent, or `None` if it was stopped.
+    /// was not sent, and the bits of the greatest force and mass, or `None` if it was stopped.
     async fn walk_groups(
         &mut self,
         build: &mut Build,
-        rule: &Rule,
+        (rule, balance): (&Rule, Option<&Balance>),
         ranges: &[std::ops::Range<u32>],
         sinks: u32,
         member: &mut Member,
-    ) -> Result<Option<u32>> {
+    ) -> Result<Option<[u32; 3]>> {
         let tally = &self.buffers.tally;
         // Walks that take long, or whose time is not known, can be stopped between submissions.
         let is_long =
@@ -873,15 +911,18 @@ impl Stages {
                     let row = TreeParams { count: sinks, ..Default::default() };
                     let row = Some(params.offset_of(row));
                     super::build::dispatch(pass, missing, row, (sinks, 256), most);
+                    if let Some(balance) = balance {
+                        balance.record_stage(pass, 0);
+                    }
                 },
                 &[],
-                &[(tally, tally::MISSING..tally::MISSING + 4)],
+                &[(tally, tally::MISSING..tally::MISSING + 4), (tally, tally::GREATEST)],
             )
             .await?;
-        Ok(Some(read[0][0]))
+        Ok(Some([read[0][0], read[1][0], read[1][1]]))
     }
 
-    /// Corrects the total force of all ranks.
+    /// Corrects the total force of all ranks, whose greatest force and mass the tally has.
     async fn balance(
         &mut self,
         member: &mut Member,
@@ -889,34 +930,22 @@ impl Stages {
         balance: &Balance,
     ) -> Result<()> {
         let tally = self.buffers.tally.clone();
-        self.io.write(&tally, tally::GREATEST.start, &[0u32; 14]);
-        for (k, words) in [tally::GREATEST, tally::FORCES, tally::SHARES].into_iter().enumerate() {
+        for (k, words) in [(1, tally::FORCES), (2, tally::SHARES)] {
             let record =
                 |pass: &mut wgpu::ComputePass<'_>, _: &mut Params<TreeParams>, _: &mut Build| {
                     balance.record_stage(pass, k);
                 };
             let read = self.io.submit(build, record, &[], &[(&tally, words.clone())]).await?;
-            let mut sums = read[0].clone();
-            if k == 0 {
-                for others in exchange::gather(member, &sums)? {
-                    // The bits of positive numbers have their order.
-                    sums.iter_mut()
-                        .zip(others)
-                        .for_each(|(word, other)| *word = (*word).max(other));
-                }
-            } else {
-                // In two's complement.
-                let mut wide: Vec<u64> =
-                    sums.chunks_exact(2).map(|w| u64::from(w[0]) | u64::from(w[1]) << 32).collect();
-                let own = wide.clone();
-                wide.fill(0);
-                for others in exchange::gather(member, &own)? {
-                    wide.iter_mut()
-                        .zip(others)
-                        .for_each(|(sum, other)| *sum = sum.wrapping_add(other));
-                }
-                sums = wide.iter().flat_map(|sum| [*sum as u32, (*sum >> 32) as u32]).collect();
+            // In two's complement.
+            let own: Vec<u64> =
+                read[0].chunks_exact(2).map(|w| u64::from(w[0]) | u64::from(w[1]) << 32).collect();
+            let mut sums = vec![0u64; own.len()];
+            for others in exchange::gather(member, &own)? {
+                let add = |(sum, other): (&mut u64, u64)| *sum = sum.wrapping_add(other);
+                sums.iter_mut().zip(others).for_each(add);
             }
+            let words_of = |sum: &u64| [*sum as u32, (*sum >> 32) as u32];
+            let sums: Vec<u32> = sums.iter().flat_map(words_of).collect();
             self.io.write(&tally, words.start, &sums);
         }
         let record =
@@ -927,7 +956,5 @@ impl Stages {
     }
 }
 
-/// Words of a group's record: `shaders/tree/sinks.wgsl`.
+/// NOBODY in `shaders/tree/sinks.wgsl`.
 const NOBODY: u32 = u32::MAX;
-const IS_SCATTERED: u32 = 1 << 30;
-const IS_SINGLE: u32 = 1 << 31;

@@ -1,14 +1,15 @@
 //! The cells and bodies that each rank is sent.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use minijinja::context;
 
 use super::bodies::Counts;
-use super::io::{Io, Shared, gather_in_place};
+use super::io::{Io, Shared};
 use super::top::{Common, MOST_ROOTS, Tops};
-use crate::error::{Error, Result};
-use crate::exchange::{Exchange, Member};
+use crate::error::Result;
+use crate::exchange::{self, Exchange, Member};
 use crate::forces::tree::gpu::buffers::{ReceivedRoom, TOP_CELLS};
 use crate::forces::tree::gpu::build::dispatch;
 use crate::forces::tree::gpu::walk::parameter;
@@ -18,15 +19,26 @@ use crate::forces::tree::{GROUP, MultipoleOrder, Opening};
 use crate::gpu::layout::{TreeParams, VEC4};
 use crate::gpu::{Binding, BoundKernel, Params, Scan, storage};
 
+/// Neighbouring groups whose sinks have one box in common: fewer boxes to send and to look at, and a
+/// few more cells that are sent.
+const JOINED: u32 = 4;
+
+/// The longest such box, in halves of the cube's edge. In sparse regions around the bodies, boxes that
+/// are joined open many more cells: without this limit one of four domains of a Plummer sphere of
+/// 100,000 bodies received 1.5 times as many.
+const LONGEST: f32 = 1.0 / 16.0;
+
 /// Instead of the first child or body of a root whose rank does not expect it to be opened.
 const NOT_SENT: u32 = u32::MAX;
 
 /// Threads of a workgroup.
 const THREADS: u32 = 256;
 
-/// The box around sinks that walk together, as a group's record has it: lower corner, least
-/// acceleration, upper corner, a word.
-pub(super) type SinkBox = [f32; 8];
+/// The box around sinks: lower corner, least acceleration, upper corner, a word.
+type SinkBox = [f32; 8];
+
+/// BOXES in `shaders/tree/common.wgsl`, in bytes.
+pub(super) const BOXES: u64 = 4 * 287;
 
 /// Bytes of a box.
 const BOX: usize = size_of::<SinkBox>();
@@ -46,6 +58,14 @@ pub(super) struct Select {
     opening: f32,
 }
 
+/// Numbers of cells and bodies.
+type Sizes = [u32; 2];
+
+/// Entries of a message.
+fn length([cells, bodies]: Sizes) -> u64 {
+    5 * u64::from(cells) + u64::from(bodies)
+}
+
 /// What is sent to one rank.
 struct SentTo {
     count: BoundKernel,
@@ -53,17 +73,27 @@ struct SentTo {
     pack: BoundKernel,
     /// Of cells, and of bodies.
     scans: [Scan; 2],
+    /// What is packed before it is known how much there is: a little more than the last time.
+    expected: Sizes,
 }
 
 /// The kernels and their buffers.
 pub(super) struct Sending {
     /// A bit for each rank that opens a cell.
     opened: wgpu::Buffer,
+    /// Lists the boxes of this part's sinks.
+    list: BoundKernel,
+    own_boxes: wgpu::Buffer,
+    /// Boxes, and single sinks among them, that are expected.
+    expected: u32,
+    singles: u32,
+    /// Boxes of the other ranks, and where those of each are.
     boxes: wgpu::Buffer,
-    /// Where those of each rank are.
     boxes_of: Vec<Range<u32>>,
     entries: wgpu::Buffer,
     message: wgpu::Buffer,
+    /// The messages to all ranks, in memory that is used again.
+    outgoing: Arc<Vec<u8>>,
     to: Vec<SentTo>,
     graft: BoundKernel,
     link: BoundKernel,
@@ -91,6 +121,8 @@ impl Sending {
         let reserve = buffers.reserve;
         let opened = gpu.words("opened cells", u64::from(reserve));
         let boxes = storage(gpu, "boxes of sinks", 2 * (all as usize / GROUP + 4096));
+        let walks = buffers.groups.size() / BOX as u64;
+        let own_boxes = storage(gpu, "own boxes of sinks", 2 * (walks as usize + 1));
         let entries = gpu.words("entries of roots", parts as u64 * u64::from(MOST_ROOTS));
         let room = room.message;
         let message = storage(gpu, "cells for other ranks", room as usize);
@@ -101,6 +133,8 @@ impl Sending {
             async |name: &str, values: minijinja::Value, bound: &[(Binding, &wgpu::Buffer)]| {
                 io.kernel(name, values, bound, true, checks).await
             };
+        let bound = [(Read, &buffers.groups), (Write, tally), (Write, &own_boxes)];
+        let list = kernel("boxes", context! { joined => JOINED }, &bound).await?;
         let mut to = Vec::with_capacity(parts);
         for _ in 1..parts {
             let [cells, bodies] =
@@ -136,13 +170,30 @@ impl Sending {
             let pack = kernel("pack", context! {}, &bound).await?;
             let scan = async |buffer| Scan::new(gpu, buffer, None, reserve, checks).await;
             let scans = [scan(&cells).await?, scan(&bodies).await?];
-            to.push(SentTo { count, entries, pack, scans });
+            to.push(SentTo { count, entries, pack, scans, expected: [0; 2] });
         }
         let graft = kernel("graft", context! { patches => false }, &[(Write, cell_open)]).await?;
         let bound = [(Write, cell_open), (Read, &links)];
         let link = kernel("graft", context! { patches => true }, &bound).await?;
         let boxes_of = vec![0..0; parts];
-        Ok(Self { opened, boxes, boxes_of, entries, message, to, graft, link, links, room })
+        let outgoing = Arc::default();
+        Ok(Self {
+            opened,
+            list,
+            own_boxes,
+            expected: 0,
+            singles: 0,
+            boxes,
+            boxes_of,
+            entries,
+            message,
+            outgoing,
+            to,
+            graft,
+            link,
+            links,
+            room,
+        })
     }
 
     /// The choice of cells by this rule.
@@ -171,31 +222,92 @@ impl Sending {
         Ok(Select { kernel, opening: parameter(opening) })
     }
 
-    /// Sends the boxes around this part's sinks to all ranks and puts theirs on the device.
+    /// Records the list of boxes around `grouped` groups in the cube, `outside` bodies and the single
+    /// sinks that are expected. Scattered groups count only if all are `together`.
+    pub fn record_boxes(
+        &self,
+        pass: &mut wgpu::ComputePass<'_>,
+        params: &mut Params<TreeParams>,
+        buffers: &TreeBuffers,
+        (grouped, outside, together): (u32, u32, bool),
+        half: f32,
+        most: u32,
+    ) {
+        let singles = if together { 0 } else { self.singles };
+        let row = TreeParams {
+            count: grouped,
+            level: outside,
+            reserve: singles,
+            singles: buffers.singles.0,
+            part: u32::from(together),
+            margin: LONGEST * half,
+            ..Default::default()
+        };
+        let row = Some(params.offset_of(row));
+        let work = grouped.div_ceil(JOINED) + outside + singles;
+        dispatch(pass, &self.list, row, (work, THREADS), most);
+    }
+
+    /// The boxes that are expected. [`BOXES`] counts them.
+    pub fn expected_boxes(&self) -> (&wgpu::Buffer, Range<u64>) {
+        let room = self.own_boxes.size() / BOX as u64;
+        (&self.own_boxes, 0..u64::from(self.expected).min(room) * BOX as u64)
+    }
+
+    /// Given that there are so many boxes and `singles` single sinks, whether all were listed, and
+    /// the range of those that are still to be read.
+    pub fn other_boxes(
+        &mut self,
+        (boxes, singles): (u32, u32),
+    ) -> (bool, (&wgpu::Buffer, Range<u64>)) {
+        let is_complete = singles <= self.singles;
+        let read = self.expected_boxes().1.end;
+        self.singles = singles + singles / 8;
+        self.expected = boxes + boxes / 16 + 64;
+        let range = read..(u64::from(boxes) * BOX as u64).max(read);
+        (is_complete, (&self.own_boxes, range))
+    }
+
+    /// Sends `boxes` around this part's sinks to all ranks and puts theirs on the device.
     ///
     /// # Errors
     /// As of [`Exchange`].
-    pub fn share(&mut self, io: &Io, member: &mut Member, boxes: Vec<u8>) -> Result<()> {
+    pub fn share(&mut self, io: &mut Io, member: &mut Member, boxes: &[u32]) -> Result<()> {
         let (own, room) = (member.member(), self.boxes.size() as usize / BOX);
-        let mut at = 0;
-        let mut of_each = Vec::with_capacity(self.boxes_of.len());
         // All have the same room, so none sends more than its share of it.
         let most = room / member.members();
-        let mut few = boxes;
-        while few.len() / BOX > most {
-            few = bytemuck::cast_slice(&joined(&bytemuck::pod_collect_to_vec(&few))).to_vec();
+        let mut few: Vec<SinkBox> = bytemuck::pod_collect_to_vec(boxes);
+        while few.len() > most {
+            few = joined(&few);
         }
-        let target = &self.boxes;
-        gather_in_place(member, few, &mut |part, received| {
+        let lengths: Vec<usize> = exchange::gather(member, &[few.len() as u64])?
+            .iter()
+            .map(|boxes| boxes[0] as usize * BOX)
+            .collect();
+        let (target, boxes_of) = (&self.boxes, &mut self.boxes_of);
+        boxes_of.clear();
+        let mut at = 0;
+        member.all_gather(bytemuck::cast_slice(&few), &lengths, &mut |part, received| {
             let begin = at;
             if part != own {
                 io.write(target, (begin * BOX) as u64, received);
                 at += received.len() / BOX;
             }
-            of_each.push(begin as u32..at as u32);
-        })?;
-        self.boxes_of = of_each;
-        Ok(())
+            boxes_of.push(begin as u32..at as u32);
+        })
+    }
+
+    /// What is packed for each other rank: numbers of cells and bodies, and where they begin in the
+    /// message.
+    fn rows(sizes: impl Iterator<Item = Sizes>, others: &[usize]) -> Vec<TreeParams> {
+        let mut group_begin = 0;
+        let row = |(&part, [count, reserve]): (&usize, Sizes)| {
+            let begin = group_begin;
+            group_begin += length([count, reserve]) as u32;
+            let part = part as u32;
+            TreeParams { part, count, reserve, group_begin: begin, ..Default::default() }
+        };
+        others.iter().zip(sizes).map(row).collect()
     }
 
     /// Sends to each rank what the groups in its boxes open of this part's `cells` cells, and joins
@@ -214,25 +326,77 @@ impl Sending {
         let most = io.gpu.limits.workgroups;
         // Of the other ranks, in order.
         let others: Vec<usize> = (0..parts).filter(|part| *part != rank).collect();
-        let mut encoder = io.gpu.device.create_command_encoder(&Default::default());
-        encoder.clear_buffer(&self.opened, 0, None);
-        io.gpu.queue.submit([encoder.finish()]);
+        io.clear(&self.opened);
         let boxes_of = &self.boxes_of;
-        let gpu = std::sync::Arc::clone(&io.gpu);
-        let reads: Vec<wgpu::Buffer> = self
+        let gpu = Arc::clone(&io.gpu);
+        let totals: Vec<wgpu::Buffer> = self
             .to
             .iter()
             .flat_map(|to| to.scans.iter().map(|scan| scan.total().clone()))
             .collect();
-        let mut wanted: Vec<_> = reads.iter().map(|buffer| (buffer, 0..4)).collect();
+        // What is expected is packed at once, if there is room for it.
+        let expected = self.to.iter().map(|to| length(to.expected)).sum::<u64>();
+        let is_ready = expected <= u64::from(self.room);
+        if !is_ready {
+            self.to.iter_mut().for_each(|to| to.expected = [0; 2]);
+        }
+        let rows = Self::rows(self.to.iter().map(|to| to.expected), &others);
+        let message_to = |rows: &[TreeParams]| {
+            let end = rows
+                .last()
+                .map_or(0, |row| u64::from(row.group_begin) + length([row.count, row.reserve]));
+            0..end * VEC4
+        };
+        let mut wanted: Vec<_> = totals.iter().map(|buffer| (buffer, 0..4)).collect();
         wanted.push((&self.entries, 0..4 * parts as u64 * u64::from(MOST_ROOTS)));
+        wanted.push((&self.message, message_to(&rows)));
         let sent_to = &mut self.to;
-        let read = io
-            .submit(
+        let outgoing = match Arc::get_mut(&mut self.outgoing) {
+            Some(outgoing) => outgoing,
+            None => {
+                self.outgoing = Arc::default();
+                Arc::get_mut(&mut self.outgoing).expect("a new one")
+            }
+        };
+        // Sums of no numbers are not written.
+        let sizes_in = |read: &[&[u32]], k: usize| match cells {
+            0 => [0; 2],
+            _ => [read[2 * k][0], read[2 * k + 1][0]],
+        };
+        // The messages to all ranks, as they were packed by `rows`.
+        let collect = |outgoing: &mut Vec<u8>,
+                       packed: &[u32],
+                       entries: &[u32],
+                       rows: &[TreeParams],
+                       sizes: &[Sizes]| {
+            let roots = 4 * tops.own_entries.len();
+            let bytes = |size: &Sizes| roots + (length(*size) * VEC4) as usize;
+            outgoing.resize(sizes.iter().map(bytes).sum(), 0);
+            let mut rest = &mut outgoing[..];
+            for (row, [cells, bodies]) in rows.iter().zip(sizes) {
+                let begin = row.part as usize * MOST_ROOTS as usize;
+                for entry in &tops.own_entries {
+                    let (to, others) = rest.split_at_mut(4);
+                    to.copy_from_slice(&entries[begin + entry].to_ne_bytes());
+                    rest = others;
+                }
+                let at = |entry: u32| 4 * (row.group_begin + entry) as usize;
+                for (begin, length) in
+                    [(0, 2 * cells), (2 * row.count, 3 * cells), (5 * row.count, *bodies)]
+                {
+                    let words = &packed[at(begin)..at(begin + length)];
+                    let (to, others) = rest.split_at_mut(4 * words.len());
+                    exchange::copy_bytes(to, bytemuck::cast_slice(words));
+                    rest = others;
+                }
+            }
+        };
+        let (sizes, entries, is_packed) = io
+            .submit_as(
                 build,
                 |pass, params, _| {
-                    for (to, &part) in sent_to.iter_mut().zip(&others) {
-                        let row = TreeParams {
+                    for ((to, &part), row) in sent_to.iter_mut().zip(&others).zip(&rows) {
+                        let looked = TreeParams {
                             group_begin: boxes_of[part].start,
                             group_end: boxes_of[part].end,
                             opening: select.opening,
@@ -240,11 +404,10 @@ impl Sending {
                             margin,
                             ..Default::default()
                         };
-                        let offset = Some(params.offset_of(row));
+                        let offset = Some(params.offset_of(looked));
                         let boxes = boxes_of[part].len() as u32;
                         dispatch(pass, &select.kernel, offset, (boxes, 1), most);
-                        let row = TreeParams { part: part as u32, ..Default::default() };
-                        let row = Some(params.offset_of(row));
+                        let row = Some(params.offset_of(*row));
                         dispatch(pass, &to.count, row, (cells, THREADS), most);
                         for scan in &mut to.scans {
                             scan.begin_submission();
@@ -252,28 +415,30 @@ impl Sending {
                             scan.end_submission(&gpu);
                         }
                         dispatch(pass, &to.entries, row, (MOST_ROOTS, 64), most);
+                        dispatch(pass, &to.pack, row, (cells, 64), most);
                     }
                 },
                 &[],
                 &wanted,
+                |read| {
+                    let sizes: Vec<Sizes> = (0..others.len()).map(|k| sizes_in(read, k)).collect();
+                    let [entries, packed] = [read[2 * others.len()], read[2 * others.len() + 1]];
+                    let fits = |(row, size): (&TreeParams, &Sizes)| {
+                        size[0] <= row.count && size[1] <= row.reserve
+                    };
+                    let fit = rows.iter().zip(&sizes).all(fits);
+                    if fit {
+                        collect(outgoing, packed, entries, &rows, &sizes);
+                    }
+                    (sizes, entries.to_vec(), fit)
+                },
             )
             .await?;
         io.lap("select");
-        let entries = &read[2 * others.len()];
-        let mut sizes = vec![[0u32; 2]; parts];
-        for (k, &part) in others.iter().enumerate() {
-            // Sums of no numbers are not written.
-            let sums = [read[2 * k][0], read[2 * k + 1][0]];
-            sizes[part] = if cells > 0 { sums } else { [0; 2] };
-        }
         // Those of all pairs of ranks.
-        let mut table: Vec<Vec<[u32; 2]>> = Vec::with_capacity(parts);
-        let bytes = vec![size_of_val(&sizes[..]); parts];
-        member.all_gather(bytemuck::cast_slice(&sizes), &bytes, &mut |_, row| {
-            table.push(bytemuck::pod_collect_to_vec(row));
-        })?;
-        let length = |[cells, bodies]: [u32; 2]| 5 * u64::from(cells) + u64::from(bodies);
-        let total: u64 = sizes.iter().map(|size| length(*size)).sum();
+        let mut own_row = vec![[0u32; 2]; parts];
+        others.iter().zip(&sizes).for_each(|(&part, size)| own_row[part] = *size);
+        let table: Vec<Vec<Sizes>> = exchange::gather(member, &own_row)?;
 
         // Where each message's cells and bodies go.
         let mut first_cell = TOP_CELLS + cells;
@@ -287,49 +452,26 @@ impl Sending {
         }
         let (absent_cell, absent_body) = (first_cell, first_body);
         let part = buffers.part.as_ref().expect("a part");
+        for (to, size) in self.to.iter_mut().zip(&sizes) {
+            to.expected = size.map(|count| count.saturating_add(count / 16 + 64));
+        }
+        let expected = self.to.iter().map(|to| length(to.expected)).sum::<u64>();
+        let total = sizes.iter().map(|size| length(*size)).sum::<u64>();
         let needed = ReceivedRoom {
             bodies: (absent_body + 1).saturating_sub(buffers.count),
             cells: (absent_cell + 1).saturating_sub(TOP_CELLS + buffers.reserve),
-            message: u32::try_from(total).unwrap_or(u32::MAX),
+            message: u32::try_from(expected).unwrap_or(u32::MAX),
         };
         let has_room =
-            needed.message <= self.room && absent_cell < part.cells && absent_body < part.sources;
+            total <= u64::from(self.room) && absent_cell < part.cells && absent_body < part.sources;
         if !member.all_agree(has_room)? {
             return Ok(Err(needed));
         }
-
-        let mut at = 0u32;
-        let mut rows = Vec::with_capacity(others.len());
-        for &part in &others {
-            let [count, reserve] = sizes[part];
-            let group_begin = at;
-            at += length(sizes[part]) as u32;
-            rows.push(TreeParams {
-                part: part as u32,
-                count,
-                reserve,
-                group_begin,
-                ..Default::default()
-            });
-        }
-        let sent_to = &self.to;
-        // The message to each rank in turn: entries of the roots, then cells and bodies.
-        let pack = |read: &[&[u32]]| {
-            let mut rest = read[0];
-            let mut all: Vec<u8> = Vec::with_capacity(4 * rest.len() + (1 << 16));
-            for &part in &others {
-                let begin = part * MOST_ROOTS as usize;
-                for entry in &tops.own_entries {
-                    all.extend_from_slice(&entries[begin + entry].to_ne_bytes());
-                }
-                let (own, left) = rest.split_at(4 * length(sizes[part]) as usize);
-                all.extend_from_slice(bytemuck::cast_slice(own));
-                rest = left;
-            }
-            all
-        };
-        let message = io
-            .submit_as(
+        if !is_packed {
+            let rows = Self::rows(sizes.iter().copied(), &others);
+            let outgoing = Arc::get_mut(&mut self.outgoing).expect("nobody has it yet");
+            let sent_to = &self.to;
+            io.submit_as(
                 build,
                 |pass, params, _| {
                     for (to, row) in sent_to.iter().zip(&rows) {
@@ -338,43 +480,32 @@ impl Sending {
                     }
                 },
                 &[],
-                &[(&self.message, 0..total * VEC4)],
-                pack,
+                &[(&self.message, message_to(&rows))],
+                |read| collect(outgoing, read[0], &entries, &rows, &sizes),
             )
             .await?;
-        io.lap("pack");
+            io.lap("pack");
+        }
         let mut all_entries: Vec<Vec<u32>> = vec![Vec::new(); parts];
-        let mut is_whole = true;
-        let gpu = &io.gpu;
-        let write = |buffer: &wgpu::Buffer, at: u64, bytes: &[u8]| {
-            if !bytes.is_empty() {
-                gpu.queue.write_buffer(buffer, at, bytes);
-            }
+        let bytes = |from: usize, to: usize| match from == to {
+            true => 0,
+            false => 4 * tops.roots[from].len() + (length(table[from][to]) * VEC4) as usize,
         };
-        gather_in_place(member, message, &mut |from, all| {
+        let bytes: Vec<Vec<usize>> =
+            (0..parts).map(|from| (0..parts).map(|to| bytes(from, to)).collect()).collect();
+        member.deliver_shared(Arc::clone(&self.outgoing) as _, &bytes, &mut |from, own| {
             if from == rank {
                 return;
             }
-            let entries = 4 * tops.roots[from].len();
-            let bytes = |to: usize| entries + (length(table[from][to]) * VEC4) as usize;
-            let begin: usize = (0..rank).filter(|to| *to != from).map(bytes).sum();
-            let Some(own) = all.get(begin..begin + bytes(rank)) else {
-                is_whole = false;
-                return;
-            };
-            let (entries, data) = own.split_at(entries);
+            let (entries, data) = own.split_at(4 * tops.roots[from].len());
             all_entries[from] = bytemuck::pod_collect_to_vec(entries);
             let ([cells, _], [cell, body]) = (table[from][rank], places[from]);
             let (open, rest) = data.split_at(32 * cells as usize);
             let (force, bodies) = rest.split_at(48 * cells as usize);
-            write(&buffers.cell_open, 32 * u64::from(cell), open);
-            write(&buffers.cell_force, 48 * u64::from(cell), force);
-            write(&buffers.sources, 16 * u64::from(body), bodies);
+            io.write(&buffers.cell_open, 32 * u64::from(cell), open);
+            io.write(&buffers.cell_force, 48 * u64::from(cell), force);
+            io.write(&buffers.sources, 16 * u64::from(body), bodies);
         })?;
-        if !is_whole {
-            let what = "a rank has sent cells that end too early: do all run the same program?";
-            return Err(Error::Outside(what.to_owned()));
-        }
         let mut rows = Vec::new();
         let mut total = [0; 2];
         for &from in &others {
