@@ -26,8 +26,9 @@
 //! reads. An engine on a device makes records of them (`forces/direct/gpu/tiers/motions.rs`), which
 //! kernels predict and sum.
 
+#[cfg(test)]
 #[macro_use]
-mod inner;
+mod tests;
 
 mod board;
 mod cluster;
@@ -37,7 +38,6 @@ mod forms;
 mod g5;
 mod g6;
 mod guard;
-mod lost;
 mod memory;
 mod object;
 mod options;
