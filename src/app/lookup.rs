@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use super::folders;
 use gravitile::error::Result;
+#[cfg(feature = "cli")]
+use gravitile::forces::{self, ForceEngine, Order, Tools};
 #[cfg(feature = "panel")]
 use gravitile::gpu::Gpu;
 use gravitile::measure;
@@ -58,6 +60,18 @@ pub fn choose(n: usize, settings: &mut Settings) -> Result<Choice> {
     let choice = pollster::block_on(measure::choose(n, settings))?;
     log(&choice, n, settings);
     Ok(choice)
+}
+
+/// The engine that computes accelerations and potentials of `n` bodies by that choice.
+///
+/// # Errors
+/// Those of [`choose`] and [`forces::make`].
+#[cfg(feature = "cli")]
+pub fn engine(n: usize, settings: &mut Settings) -> Result<Box<dyn ForceEngine>> {
+    let choice = choose(n, settings)?;
+    let (gpu, kernel, tree) = (choice.gpu.as_ref(), settings.kernel, settings.tree);
+    let tools = Tools { gpu, kernel, tree, ..Tools::default() };
+    forces::make(choice.kind.placement(), choice.method, None, Order::Acceleration, &tools)
 }
 
 /// [`choose`] with a device that is already open: its adapter is the only one considered.

@@ -1,17 +1,17 @@
 //! Cluster of the GRAPE-6 interface: force calls in two halves and neighbour lists.
 
-mod calls;
-mod duplicates;
-
 use std::borrow::Cow;
+use std::sync::{Arc, Weak};
 
-use calls::{CallState, Calls, Pending};
 use glam::DVec3;
 
 use super::memory::Memory;
-use super::particle::Particle;
+use super::queue::Particle;
 use gravitile::error::{Error, Result};
-use gravitile::forces::{ForceEngine, Forces, Identity, Order, Outputs, Sinks, Within};
+use gravitile::forces::direct::Reference;
+use gravitile::forces::{
+    ForceEngine, Forces, Identity, Lists, NO_SOURCE, Order, Outputs, Sinks, Within,
+};
 use gravitile::math::all_vectors_finite;
 
 /// Maximum number of entries in all lists of one call: 256 MB.
@@ -354,6 +354,263 @@ fn sinks<'a>(call: &'a Call, identity: &'a [u32]) -> Sinks<'a> {
         identity: if identity.is_empty() { Identity::Foreign } else { Identity::Each(identity) },
         only: None,
     }
+}
+
+// Pending calls. Each thread has its own, so that the last half of one thread is never paired with
+// the first half of another.
+//
+// GRAPE codes call from one thread, or from several in turn, where one thread may begin a call and
+// another fetch it; then there is one call at a time, and any thread can fetch it. If threads call
+// concurrently, each fetches its own call. No thread waits for another one's fetch: a call that
+// occupies the engine is computed to its end and its result stored.
+
+thread_local! {
+    /// Dropped when this thread ends.
+    static LIFE: Arc<()> = Arc::new(());
+}
+
+/// Identity of a thread.
+#[derive(Clone, Default)]
+struct Caller(Weak<()>);
+
+impl Caller {
+    /// The current thread; no identity while its thread-locals are being destroyed.
+    fn this() -> Self {
+        Self(LIFE.try_with(Arc::downgrade).unwrap_or_default())
+    }
+
+    fn is(&self, other: &Self) -> bool {
+        self.0.ptr_eq(&other.0)
+    }
+
+    fn has_ended(&self) -> bool {
+        self.0.strong_count() == 0
+    }
+}
+
+/// State of a thread's call.
+#[derive(Debug, Default)]
+enum CallState {
+    /// No call: none was begun, the first half failed, or it was cancelled.
+    #[default]
+    Nothing,
+    /// In progress on the engine.
+    Begun,
+    /// Computed early because the engine was needed for another call; not yet fetched.
+    Computed(Result<()>),
+    /// Fetched by the client.
+    Finished,
+}
+
+/// A thread's call, from its first half until lists are read.
+#[derive(Default)]
+struct Pending {
+    caller: Caller,
+    pub state: CallState,
+    pub call: Call<'static>,
+    /// Source number of each i-particle, in the arrangement `arrangement`.
+    pub identity: Vec<u32>,
+    pub arrangement: u64,
+    pub forces: BoardForces,
+    /// Whether `forces` holds neighbour lists.
+    pub with_lists: bool,
+    /// The lists that were read.
+    pub lists: Option<Lists>,
+    /// Increases with each call that is begun, cancelled or finished.
+    stamp: u64,
+}
+
+/// The calls of all threads on a cluster.
+#[derive(Default)]
+struct Calls {
+    pub all: Vec<Pending>,
+    stamp: u64,
+    /// Whether a call was ever begun while another thread's was pending.
+    pub overlapped: bool,
+}
+
+impl Calls {
+    /// Resets this thread's call and returns its position in `all`.
+    pub fn restart(&mut self) -> usize {
+        let caller = Caller::this();
+        let slot = self.slot_of(&caller).unwrap_or_else(|| {
+            // First call of this thread: drops the calls of threads that have ended.
+            self.all.retain(|pending| !pending.caller.has_ended());
+            self.all.push(Pending { caller, ..Pending::default() });
+            self.all.len() - 1
+        });
+        self.stamp += 1;
+        let pending = &mut self.all[slot];
+        (pending.state, pending.lists, pending.stamp) = (CallState::Nothing, None, self.stamp);
+        slot
+    }
+
+    /// The call in progress on the engine.
+    pub fn in_progress(&self) -> Option<usize> {
+        self.all.iter().position(|pending| matches!(pending.state, CallState::Begun))
+    }
+
+    /// The call that a last half of this thread refers to: its own, or the only pending one if it
+    /// has begun none.
+    ///
+    /// # Errors
+    /// No pending call; several threads have begun one and this thread has not.
+    pub fn to_finish(&self) -> Result<usize> {
+        let nothing = || {
+            let text = "nothing was begun, or it failed: call the first half before the last";
+            Error::Outside(text.to_owned())
+        };
+        let is_pending = |slot: &usize| {
+            matches!(self.all[*slot].state, CallState::Begun | CallState::Computed(_))
+        };
+        let own = self.slot_of(&Caller::this());
+        match own.map(|slot| (slot, &self.all[slot].state)) {
+            Some((_, CallState::Nothing)) => return Err(nothing()),
+            None | Some((_, CallState::Finished)) => {}
+            Some((slot, _)) => return Ok(slot),
+        }
+        let mut others = (0..self.all.len()).filter(is_pending);
+        match (others.next(), others.count()) {
+            (Some(slot), 0) => Ok(slot),
+            (None, _) => Err(nothing()),
+            (Some(_), more) => Err(Error::Outside(format!(
+                "{} threads have begun calls on this cluster, and this thread has not: call both halves from one thread",
+                more + 1
+            ))),
+        }
+    }
+
+    /// Marks the call at `slot` as finished and assigns it to this thread.
+    pub fn complete(&mut self, slot: usize) -> &Pending {
+        let caller = Caller::this();
+        self.stamp += 1;
+        let stamp = self.stamp;
+        let pending = &mut self.all[slot];
+        (pending.state, pending.stamp) = (CallState::Finished, stamp);
+        if pending.caller.is(&caller) {
+            return &self.all[slot];
+        }
+        pending.caller = caller.clone();
+        self.all.retain(|other| other.stamp == stamp || !other.caller.is(&caller));
+        let last = self.all.iter().position(|pending| pending.stamp == stamp);
+        &self.all[last.unwrap_or_default()]
+    }
+
+    /// The call whose lists this thread reads: the last one, or its own if threads call
+    /// concurrently.
+    pub fn last(&self) -> Option<usize> {
+        let own = self.slot_of(&Caller::this()).filter(|_| self.overlapped);
+        own.or_else(|| (0..self.all.len()).max_by_key(|&slot| self.all[slot].stamp))
+    }
+
+    fn slot_of(&self, caller: &Caller) -> Option<usize> {
+        self.all.iter().position(|pending| pending.caller.is(caller))
+    }
+}
+
+// j-particles with duplicate indices. For an i-particle GRAPE-6 excludes all j-particles of its
+// index, an engine only one. Such i-particles are rare; they are recomputed on the CPU without all
+// j-particles of their index.
+
+impl Pending {
+    /// Recomputes the forces on i-particles whose index several j-particles share.
+    fn exclude_duplicates(&mut self, order: Order, memory: &Memory) -> Result<()> {
+        let Self { call, forces: BoardForces { results, .. }, .. } = self;
+        let which = with_duplicates(memory, call);
+        if which.is_empty() {
+            return Ok(());
+        }
+        // Forces the lists to be recomputed when they are read.
+        self.with_lists = false;
+        for i in which {
+            let outputs = Outputs {
+                potential: true,
+                nearest: !results.nearest.is_empty(),
+                ..Outputs::only(order)
+            };
+            let (one, sources) = evaluate_excluding(memory, call, i, &outputs)?;
+            results.acceleration[i] = one.acceleration[0];
+            results.potential[i] = one.potential[0];
+            if order >= Order::Jerk {
+                results.jerk[i] = one.jerk[0];
+            }
+            if order >= Order::Snap {
+                results.snap[i] = one.snap[0];
+            }
+            if outputs.nearest {
+                let nearest = one.nearest[0];
+                results.nearest[i] = sources.get(nearest as usize).copied().unwrap_or(NO_SOURCE);
+                if let Some(distance) = results.nearest_distance.get_mut(i) {
+                    *distance = one.nearest_distance[0];
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Recomputes the lists of i-particles whose index several j-particles share.
+    fn list_without_duplicates(
+        &self,
+        memory: &Memory,
+        lists: &mut Lists,
+        radius: &[f64],
+        capacity: usize,
+    ) -> Result<()> {
+        let call = &self.call;
+        let which = with_duplicates(memory, call);
+        if which.is_empty() {
+            return Ok(());
+        }
+        let old = std::mem::take(lists);
+        for i in 0..old.len() {
+            if which.binary_search(&i).is_err() {
+                lists.push(old.of(i), old.found(i) as u32);
+                continue;
+            }
+            let within = Some(Within { radius: &radius[i..=i], capacity });
+            let outputs = Outputs { within, ..Outputs::only(Order::Acceleration) };
+            let (one, sources) = evaluate_excluding(memory, call, i, &outputs)?;
+            let list: Vec<u32> =
+                one.neighbours.of(0).iter().map(|&source| sources[source as usize]).collect();
+            lists.push(&list, one.neighbours.found(0) as u32);
+        }
+        Ok(())
+    }
+}
+
+/// i-particles, ascending, whose index several j-particles share.
+fn with_duplicates(memory: &Memory, call: &Call) -> Vec<usize> {
+    if !memory.indices.has_duplicates() {
+        return Vec::new();
+    }
+    let has_several = |i: &usize| !memory.indices.duplicates_of(call.index[*i]).is_empty();
+    (0..call.index.len()).filter(has_several).collect()
+}
+
+/// Evaluates i-particle `i` with the sources that do not have its index; returns the forces and
+/// the numbers of those sources.
+fn evaluate_excluding(
+    memory: &Memory,
+    call: &Call,
+    i: usize,
+    outputs: &Outputs,
+) -> Result<(Forces, Vec<u32>)> {
+    let excluded = memory.indices.duplicates_of(call.index[i]);
+    let count = memory.source_count() as u32;
+    let sources: Vec<u32> =
+        (0..count).filter(|source| excluded.binary_search(source).is_err()).collect();
+    let mut engine = Reference::default();
+    engine.set_sources(&memory.predict(&sources)?.sources())?;
+    let single = |from: &[DVec3]| from.get(i).copied().into_iter().collect();
+    let one = Call {
+        position: single(&call.position),
+        velocity: single(&call.velocity),
+        acceleration: single(&call.acceleration),
+        ..Call::default()
+    };
+    let mut results = Forces::default();
+    engine.evaluate(&sinks(&one, &[]), call.softening_squared.sqrt(), outputs, &mut results)?;
+    Ok((results, sources))
 }
 
 #[cfg(test)]

@@ -96,64 +96,51 @@ macro_rules! for_boards {
 /// `value_form! { "doc"; name; (argument: kind, ...) { body } }`: the C variant alone, for
 /// functions called only from C++.
 macro_rules! value_form {
-    (made $doc:literal; $value:ident; ($($name:ident: $kind:ident),*) { $($begin:tt)* } $body:block) => {
-        #[doc = $doc]
-        ///
-        /// # Safety
-        /// Pointers are NULL or point to as many numbers as the call says.
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $value($($name: value_type!($kind)),*) -> ::std::ffi::c_int {
-            $($begin)*
-            $crate::guard::guarded(stringify!($value), || {
-                $(let $name = array!($kind, $name);)*
-                $body
-            })
-        }
-    };
-    ($doc:literal; $value:ident; ($($name:ident: $kind:ident),*) first $first:block $body:block) => {
-        value_form! { made $doc; $value; ($($name: $kind),*) {
-            let first = || -> gravitile::error::Result<bool> {
-                $(let $name = array!($kind, $name);)*
-                $first
-            };
-            if first().unwrap_or(false) {
-                return $crate::guard::DONE;
-            }
-        } $body }
-    };
-    ($doc:literal; $value:ident; ($($name:ident: $kind:ident),*) $body:block) => {
-        value_form! { made $doc; $value; ($($name: $kind),*) {} $body }
+    ($doc:literal; $value:ident; $($rest:tt)*) => {
+        form! { [$doc] value_type array; $value; $($rest)* }
     };
 }
 
 /// The Fortran variant of the function `value`.
 macro_rules! pointer_form {
-    (made $value:ident; $pointer:ident; ($($name:ident: $kind:ident),*) { $($begin:tt)* } $body:block) => {
-        #[doc = concat!("[`", stringify!($value), "`] with scalars by pointer, as Fortran calls.")]
+    ($value:ident; $pointer:ident; $($rest:tt)*) => {
+        form! {
+            [concat!("[`", stringify!($value), "`] with scalars by pointer, as Fortran calls.")]
+            pointer_type dereferenced; $pointer; $($rest)*
+        }
+    };
+}
+
+/// A function whose arguments have the types of one macro and are taken by another one.
+macro_rules! form {
+    ([$($doc:tt)*] $types:ident $taken:ident; $function:ident;
+     ($($name:ident: $kind:ident),*) { $($begin:tt)* } do $body:block) => {
+        #[doc = $($doc)*]
         ///
         /// # Safety
         /// Pointers are NULL or point to as many numbers as the call says.
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $pointer($($name: pointer_type!($kind)),*) -> ::std::ffi::c_int {
+        pub unsafe extern "C" fn $function($($name: $types!($kind)),*) -> ::std::ffi::c_int {
             $($begin)*
-            $crate::guard::guarded(stringify!($pointer), || {
-                $(let $name = dereferenced!($kind, $name);)*
+            $crate::guard::guarded(stringify!($function), || {
+                $(let $name = $taken!($kind, $name);)*
                 $body
             })
         }
     };
-    ($value:ident; $pointer:ident; ($($name:ident: $kind:ident),*) first $first:block $body:block) => {
-        pointer_form! { made $value; $pointer; ($($name: $kind),*) {
+    ($doc:tt $types:ident $taken:ident; $function:ident; ($($name:ident: $kind:ident),*)
+     first $first:block $body:block) => {
+        form! { $doc $types $taken; $function; ($($name: $kind),*) {
             let first = || -> gravitile::error::Result<bool> {
-                $(let $name = dereferenced!($kind, $name);)*
+                $(let $name = $taken!($kind, $name);)*
                 $first
             };
             if first().unwrap_or(false) {
                 return $crate::guard::DONE;
             }
-        } $body }
+        } do $body }
     };
-    ($value:ident; $pointer:ident; ($($name:ident: $kind:ident),*) $body:block) => {
-        pointer_form! { made $value; $pointer; ($($name: $kind),*) {} $body }
+    ($doc:tt $types:ident $taken:ident; $function:ident; $arguments:tt $body:block) => {
+        form! { $doc $types $taken; $function; $arguments {} do $body }
     };
 }

@@ -14,7 +14,7 @@ use glam::DVec3;
 use super::cluster::{Call, Cluster, Requested};
 use super::guard::{DONE, OVERFLOW, report};
 use super::options::Options;
-use super::particle::Particle;
+use super::queue::Particle;
 use super::registry::{self, Key, with, with_cluster};
 use super::results::ResultArrays;
 use super::slices::{Input, Output, count};

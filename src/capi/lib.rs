@@ -11,37 +11,35 @@
 //! |---|---|
 //! | `g6`, `g5`, `sixth` | the exported functions; `forms` defines the C and Fortran variants |
 //! | `object` | functions behind the C++ class `sapporo` of `include/sapporo.h` |
-//! | `slices` | C pointers as slices: all `unsafe` except in `forms`, `fork` and `queue` |
-//! | `guard` | panics and errors become return codes and one line on stderr |
-//! | `registry`, `fork` | open clusters and boards, locks, shared devices; detection of fork() |
+//! | `slices` | C pointers as slices: all `unsafe` except in `forms`, `guard` and `queue` |
+//! | `guard` | panics and errors become return codes and one line on stderr; detection of fork() |
+//! | `registry` | open clusters and boards, locks, shared devices |
 //! | `cluster`, `memory` | one GRAPE: j-particles, pending calls by thread, neighbour lists |
 //! | `board` | one GRAPE-5 board: sources, sinks, softenings |
-//! | `particle`, `queue` | a j-particle as clients set it; those not yet stored in a memory |
+//! | `queue` | a j-particle as clients set it; those not yet stored in a memory |
 //! | `results` | forces with one softening per sink; the client's arrays for results |
 //! | `options` | user options: engine, precision, adapter, tuned kernels |
 //!
-//! From a client's j-particle to a sum: `g6` makes a `particle::Particle`, `registry` finds the
+//! From a client's j-particle to a sum: `g6` makes a `Particle`, `registry` finds the
 //! cluster's `queue`, whose entries `cluster` has `memory` announce to the engine
 //! ([`gravitile::forces::MovingSources`]) in the first half, and store in the table that the engine
 //! reads. An engine on a device makes records of them (`forces/direct/gpu/tiers/motions.rs`), which
 //! kernels predict and sum.
 
+#[cfg(test)]
 #[macro_use]
-mod inner;
+mod tests;
 
 mod board;
 mod cluster;
-mod fork;
 #[macro_use]
 mod forms;
 mod g5;
 mod g6;
 mod guard;
-mod lost;
 mod memory;
 mod object;
 mod options;
-mod particle;
 mod queue;
 mod registry;
 mod results;

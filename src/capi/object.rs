@@ -12,7 +12,7 @@ use super::cluster::{Call, Cluster};
 use super::g6::{give_list, read_lists, set_time};
 use super::guard::DONE;
 use super::options::Options;
-use super::particle::Particle;
+use super::queue::Particle;
 use super::registry::{self, Key, with_cluster};
 use super::results::{self, ResultArrays};
 use super::slices::count;

@@ -8,10 +8,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use super::board::Board;
 use super::cluster::Cluster;
-use super::fork;
-use super::guard::{DONE, report};
+use super::guard::{self, DONE, report};
 use super::options::Options;
-use super::particle::Particle;
+use super::queue::Particle;
 use super::queue::ParticleQueue;
 use gravitile::error::{Error, Result};
 use gravitile::forces::{Order, Precision};
@@ -109,7 +108,7 @@ impl Registry {
         self.free.push(slot);
         if self.clusters.is_empty() {
             self.devices = None;
-            fork::clear_owner();
+            guard::clear_owner();
         }
         Ok(())
     }
@@ -159,7 +158,7 @@ static REGISTRY: Mutex<Registry> = Mutex::new(Registry {
 /// # Errors
 /// The process was forked from one with open clusters.
 pub fn with<T>(work: impl FnOnce(&mut Registry) -> Result<T>) -> Result<T> {
-    fork::check()?;
+    guard::check()?;
     work(&mut lock(&REGISTRY))
 }
 
@@ -200,7 +199,7 @@ pub fn check_open(key: Key) -> Result<()> {
 /// The slot of `key`. Cached per thread, since particles are set one by one, by the hundred
 /// thousand.
 fn locate(key: Key) -> Result<CachedSlot> {
-    fork::check_flag()?;
+    guard::check_flag()?;
     cached(key).map_or_else(|| find(key), Ok)
 }
 
@@ -243,7 +242,7 @@ pub fn try_enqueue(key: Key, address: c_int, particle: &Particle) -> bool {
     };
     // Closing a cluster increments the generation before it empties the queue.
     let is_open = || cached.generation == GENERATION.load(Ordering::Acquire);
-    fork::check_flag().is_ok() && cached.slot.queue.enqueue(address, particle, is_open)
+    guard::check_flag().is_ok() && cached.slot.queue.enqueue(address, particle, is_open)
 }
 
 #[cold]
@@ -278,7 +277,7 @@ pub fn open_with(key: Key, precision: Option<Precision>, devices: c_int) -> Resu
         if matches!(key, Key::G5(1..)) && !registry.clusters.contains_key(&Key::G5(0)) {
             return Err(key.closed());
         }
-        fork::set_owner();
+        guard::set_owner();
         let mut options = Options::of_user()?;
         options.requested = precision;
         let requested = options.devices.unwrap_or(devices);

@@ -159,7 +159,7 @@ impl ResultArrays {
 mod tests {
     use glam::DVec3;
 
-    use super::super::particle::Particle;
+    use super::super::queue::Particle;
     use super::*;
     use gravitile::forces::direct::Reference;
     use gravitile::forces::{Moving, Order, TestBodies};

@@ -10,7 +10,7 @@ use std::ffi::c_int;
 use super::cluster::Call;
 use super::g6::{set_time, vector};
 use super::guard::DONE;
-use super::particle::Particle;
+use super::queue::Particle;
 use super::registry::{self, Key, with_cluster};
 use super::results::{self, ResultArrays};
 use super::slices::{Input, count};

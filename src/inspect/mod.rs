@@ -5,18 +5,14 @@
 //! own support it; lavapipe does not. RADV, Mesa's driver for AMD, also compiles for GPUs that are
 //! not present.
 
-#[cfg(all(feature = "inspect", not(target_arch = "wasm32")))]
-mod absent;
 mod assembly;
 #[cfg(all(feature = "inspect", not(target_arch = "wasm32")))]
 mod driver;
 mod occupancy;
 
-#[cfg(all(feature = "inspect", not(target_arch = "wasm32")))]
-pub use absent::driver_manifest;
 pub use assembly::{InnerLoop, inner_loop};
 #[cfg(all(feature = "inspect", not(target_arch = "wasm32")))]
-pub use driver::Inspector;
+pub use driver::{Inspector, driver_manifest};
 pub use occupancy::{Limit as RoomLimit, Processor, Room, lanes_idle};
 
 use crate::forces::direct::gpu::KernelVariant;

@@ -16,92 +16,69 @@ const LARGEST: f64 = 1e5;
 /// What a score's link has after this mark.
 const MARK: &str = "#score=";
 
-/// A score as pasted.
-#[derive(Clone, Debug, PartialEq)]
-struct Pasted {
-    device: String,
-    rates: [Option<f64>; 3],
-    date: String,
+fn in_words(score: &Score) -> String {
+    let [device, _, few, some, many] = score.cells();
+    let value = match score.value() {
+        Some(value) => format!("Score {}", number(value)),
+        None => "No score, since a size is missing".to_owned(),
+    };
+    format!(
+        "{value}: {few}, {some} and {many} x 10⁹ interactions/s with 1,024, 16,384 and 262,144 bodies, on {device}."
+    )
 }
 
-impl Pasted {
-    /// The geometric mean of the rates; `None` if one is missing.
-    fn value(&self) -> Option<f64> {
-        self.rates.iter().try_fold(1.0, |product, rate| Some(product * (*rate)?)).map(f64::cbrt)
-    }
+/// `NVIDIA_H200~310~1871~2174~2026-11-22`: characters that every program leaves in a link.
+fn text(score: &Score) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || ".-".contains(c) { c } else { '_' };
+    let device: String = score.device.chars().take(LONGEST_NAME).map(plain).collect();
+    let rate = |rate: Option<f64>| rate.map_or(String::new(), |rate| number(rate).replace(',', ""));
+    let [few, some, many] = score.rates.map(rate);
+    let date = score.date.split(' ').next().unwrap_or_default();
+    format!("{device}~{few}~{some}~{many}~{date}")
+}
 
-    fn in_words(&self) -> String {
-        let cell = |rate: Option<f64>| rate.map_or("–".to_owned(), number);
-        let [few, some, many] = self.rates.map(cell);
-        let value = match self.value() {
-            Some(value) => format!("Score {}", number(value)),
-            None => "No score, since a size is missing".to_owned(),
+/// From a link, what follows its mark, or the line that `gravitile bench --figure score` prints.
+fn parse(line: &str) -> Result<Score> {
+    let line = line.trim();
+    let known = line
+        .split_once(" bodies at ")
+        .and_then(|(_, rest)| rest.split_once(" G interactions/s on "));
+    let (device, rates, date) = if let Some((rates, rest)) = known {
+        // Thousands have a comma without a space after it.
+        let rates: Vec<String> = rates.split(", ").map(|rate| rate.replace(',', "")).collect();
+        let (device, date) = rest.rsplit_once(", ").unwrap_or((rest, ""));
+        let device = device.rsplit_once(" (").map_or(device, |(device, _)| device);
+        (device.to_owned(), rates, date.split(' ').next().unwrap_or_default().to_owned())
+    } else {
+        let text = line.rsplit_once(MARK).map_or(line, |(_, text)| text);
+        let parts: Vec<&str> = text.split('~').collect();
+        let [device, few, some, many, date] = parts[..] else {
+            return Err(wrong(
+                line,
+                "is no score: paste a link to one, or the line that 'gravitile bench --figure score' prints",
+            ));
         };
-        format!(
-            "{value}: {few}, {some} and {many} x 10⁹ interactions/s with 1,024, 16,384 and 262,144 bodies, on {}.",
-            self.device
-        )
+        (device.replace('_', " "), [few, some, many].map(str::to_owned).to_vec(), date.to_owned())
+    };
+    let rates: [String; 3] = rates.try_into().map_err(|_| wrong(line, "has not three rates"))?;
+    let rate = |text: &String| match text.as_str() {
+        "" | "–" => Ok(None),
+        text => match text.parse::<f64>() {
+            Ok(rate) if rate > 0.0 && rate < LARGEST => Ok(Some(rate)),
+            _ => Err(wrong(line, &format!("has a rate that is not above 0 and below {LARGEST}"))),
+        },
+    };
+    let device = device.split_whitespace().collect::<Vec<_>>().join(" ");
+    if device.is_empty()
+        || device.chars().count() > LONGEST_NAME
+        || device.chars().any(char::is_control)
+    {
+        return Err(wrong(line, &format!("names no device in 1 to {LONGEST_NAME} characters")));
     }
-
-    /// `NVIDIA_H200~310~1871~2174~2026-11-22`: characters that every program leaves in a link.
-    fn text(&self) -> String {
-        let plain = |c: char| if c.is_ascii_alphanumeric() || ".-".contains(c) { c } else { '_' };
-        let device: String = self.device.chars().take(LONGEST_NAME).map(plain).collect();
-        let rate =
-            |rate: Option<f64>| rate.map_or(String::new(), |rate| number(rate).replace(',', ""));
-        let [few, some, many] = self.rates.map(rate);
-        format!("{device}~{few}~{some}~{many}~{}", self.date)
-    }
-
-    /// From a link, what follows its mark, or the line that `gravitile bench --figure score` prints.
-    fn parse(line: &str) -> Result<Self> {
-        let line = line.trim();
-        let known = line
-            .split_once(" bodies at ")
-            .and_then(|(_, rest)| rest.split_once(" G interactions/s on "));
-        let (device, rates, date) = if let Some((rates, rest)) = known {
-            // Thousands have a comma without a space after it.
-            let rates: Vec<String> = rates.split(", ").map(|rate| rate.replace(',', "")).collect();
-            let (device, date) = rest.rsplit_once(", ").unwrap_or((rest, ""));
-            let device = device.rsplit_once(" (").map_or(device, |(device, _)| device);
-            (device.to_owned(), rates, date.split(' ').next().unwrap_or_default().to_owned())
-        } else {
-            let text = line.rsplit_once(MARK).map_or(line, |(_, text)| text);
-            let parts: Vec<&str> = text.split('~').collect();
-            let [device, few, some, many, date] = parts[..] else {
-                return Err(wrong(
-                    line,
-                    "is no score: paste a link to one, or the line that 'gravitile bench --figure score' prints",
-                ));
-            };
-            (
-                device.replace('_', " "),
-                [few, some, many].map(str::to_owned).to_vec(),
-                date.to_owned(),
-            )
-        };
-        let rates: [String; 3] =
-            rates.try_into().map_err(|_| wrong(line, "has not three rates"))?;
-        let rate = |text: &String| match text.as_str() {
-            "" | "–" => Ok(None),
-            text => match text.parse::<f64>() {
-                Ok(rate) if rate > 0.0 && rate < LARGEST => Ok(Some(rate)),
-                _ => {
-                    Err(wrong(line, &format!("has a rate that is not above 0 and below {LARGEST}")))
-                }
-            },
-        };
-        let device = device.split_whitespace().collect::<Vec<_>>().join(" ");
-        if device.is_empty()
-            || device.chars().count() > LONGEST_NAME
-            || device.chars().any(char::is_control)
-        {
-            return Err(wrong(line, &format!("names no device in 1 to {LONGEST_NAME} characters")));
-        }
-        let is_day = date.len() == 10 && date.chars().all(|c| c.is_ascii_digit() || c == '-');
-        let date = if is_day { date } else { String::new() };
-        Ok(Self { device, rates: [rate(&rates[0])?, rate(&rates[1])?, rate(&rates[2])?], date })
-    }
+    let is_day = date.len() == 10 && date.chars().all(|c| c.is_ascii_digit() || c == '-');
+    let date = if is_day { date } else { String::new() };
+    let rates = [rate(&rates[0])?, rate(&rates[1])?, rate(&rates[2])?];
+    Ok(Score { device, rates, date, ..Score::default() })
 }
 
 fn wrong(line: &str, what: &str) -> Error {
@@ -111,12 +88,7 @@ fn wrong(line: &str, what: &str) -> Error {
 
 /// What the page shows of a measured score: in words, its text for a link, and what was remarked, as JSON.
 pub fn measured(score: &Score) -> Value {
-    let pasted = Pasted {
-        device: score.device.clone(),
-        rates: score.rates,
-        date: score.date.split(' ').next().unwrap_or_default().to_owned(),
-    };
-    json!({ "words": pasted.in_words(), "text": pasted.text(), "remarks": score.remarks })
+    json!({ "words": in_words(score), "text": text(score), "remarks": score.remarks })
 }
 
 /// A text as a QR code, an SVG picture of black squares on white.
@@ -151,13 +123,13 @@ pub fn qr(text: &str) -> Result<String> {
 /// JSON.
 pub fn compare(text: &str, width: f64) -> String {
     let mut problems = Vec::new();
-    let mut scores: Vec<Pasted> = Vec::new();
+    let mut scores: Vec<Score> = Vec::new();
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         if scores.len() == MOST || problems.len() == MOST {
             problems.push(format!("only the first {MOST} scores are compared"));
             break;
         }
-        match Pasted::parse(line) {
+        match parse(line) {
             // A line that is pasted twice counts once.
             Ok(score) if scores.contains(&score) => {}
             Ok(score) => scores.push(score),
@@ -165,10 +137,10 @@ pub fn compare(text: &str, width: f64) -> String {
         }
     }
     scores.sort_by(|a, b| {
-        let key = |score: &Pasted| (score.value(), score.rates[1], score.rates[0]);
+        let key = |score: &Score| (score.value(), score.rates[1], score.rates[0]);
         key(b).partial_cmp(&key(a)).unwrap_or(std::cmp::Ordering::Equal)
     });
-    let curve = |(k, score): (usize, &Pasted)| {
+    let curve = |(k, score): (usize, &Score)| {
         let point = |(n, rate): (&usize, &Option<f64>)| Some(CurvePoint::at(*n as f64, (*rate)?));
         let points = SCORE_SIZES.iter().zip(&score.rates).filter_map(point).collect();
         Curve::measured(format!("{} {}", k + 1, score.device), points, k)
@@ -179,10 +151,8 @@ pub fn compare(text: &str, width: f64) -> String {
     let head = ["", "device", "score", "1,024", "16,384", "262,144", "date"];
     let mut rows = vec![head.map(str::to_owned)];
     rows.extend(scores.iter().enumerate().map(|(k, score)| {
-        let cell = |rate: Option<f64>| rate.map_or("–".to_owned(), number);
-        let [few, some, many] = score.rates.map(cell);
-        let (device, date) = (score.device.clone(), score.date.clone());
-        [(k + 1).to_string(), device, cell(score.value()), few, some, many, date]
+        let [device, value, few, some, many] = score.cells();
+        [(k + 1).to_string(), device, value, few, some, many, score.date.clone()]
     }));
     let plots = if scores.is_empty() { Vec::new() } else { vec![plot.svg_of_width(width)] };
     json!({ "plots": plots, "rows": rows, "problems": problems }).to_string()
@@ -197,15 +167,15 @@ mod tests {
 
     #[test]
     fn score_survives_its_link_and_the_programs_line_is_read() {
-        let of_line = Pasted::parse(LINE).unwrap();
+        let of_line = parse(LINE).unwrap();
         assert_eq!(of_line.rates, [Some(310.0), Some(1871.0), Some(2174.0)]);
-        assert_eq!(of_line.text(), "NVIDIA_H200~310~1871~2174~2026-11-22");
-        let link = format!("https://example.org/lesson.html{MARK}{}", of_line.text());
-        assert_eq!(Pasted::parse(&link).unwrap(), of_line);
-        let blank = Pasted { rates: [Some(0.123), None, None], ..of_line };
-        assert_eq!(Pasted::parse(&blank.text()).unwrap(), blank);
-        let odd = Pasted { device: "Größe <b> & ~#(2)".to_owned(), ..blank };
-        assert_eq!(Pasted::parse(&odd.text()).unwrap().device, "Gr e b 2");
+        assert_eq!(text(&of_line), "NVIDIA_H200~310~1871~2174~2026-11-22");
+        let link = format!("https://example.org/lesson.html{MARK}{}", text(&of_line));
+        assert_eq!(parse(&link).unwrap(), of_line);
+        let blank = Score { rates: [Some(0.123), None, None], ..of_line };
+        assert_eq!(parse(&text(&blank)).unwrap(), blank);
+        let odd = Score { device: "Größe <b> & ~#(2)".to_owned(), ..blank };
+        assert_eq!(parse(&text(&odd)).unwrap().device, "Gr e b 2");
     }
 
     #[test]
@@ -213,9 +183,9 @@ mod tests {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../benches/results/nvidia-h200.jsonl");
         let records = gravitile::measure::read_json_lines(path.as_ref()).unwrap();
         for score in Score::all(&records) {
-            let of_line = Pasted::parse(&score.line()).unwrap();
+            let of_line = parse(&score.line()).unwrap();
             let shown = measured(&score);
-            assert_eq!(Pasted::parse(shown["text"].as_str().unwrap()).unwrap(), of_line);
+            assert_eq!(parse(shown["text"].as_str().unwrap()).unwrap(), of_line);
             let near = (of_line.value().unwrap() / score.value().unwrap() - 1.0).abs() < 0.01;
             assert!(near && of_line.device == score.device, "{of_line:?}");
             assert!(shown["words"].as_str().unwrap().starts_with("Score 1,0"), "{shown}");
@@ -224,10 +194,10 @@ mod tests {
 
     #[test]
     fn pasted_scores_are_sorted_and_others_named() {
-        let text = format!(
+        let lines = format!(
             "{LINE}\n\nSlow~1~2~~2026-11-23\nnonsense\n{LINE}\nMiddle~10~20~30~\nBad~1~-2~3~\nBad~1~inf~3~"
         );
-        let shown: Value = serde_json::from_str(&compare(&text, 760.0)).unwrap();
+        let shown: Value = serde_json::from_str(&compare(&lines, 760.0)).unwrap();
         let devices: Vec<&str> = shown["rows"]
             .as_array()
             .unwrap()

@@ -9,18 +9,17 @@
 //! program, [`sweep_kernels`] the rates of kernels for a page; [`figures`] define what to measure and
 //! how to show it.
 
-mod accuracy;
 mod choose;
 #[cfg(not(target_arch = "wasm32"))]
 mod devices;
-mod distribution;
 mod stats;
 
-use accuracy::reference;
-pub use accuracy::{ErrorStats, acceleration_errors, potential_errors};
 pub use choose::{choose, choose_on};
-pub use distribution::ErrorDistribution;
-pub use stats::{Steadiness, Summary, grouped};
+use stats::reference;
+pub use stats::{
+    ErrorDistribution, ErrorStats, Steadiness, Summary, acceleration_errors, grouped,
+    potential_errors,
+};
 
 // A page has only the modules that do not block on a device.
 mod check;

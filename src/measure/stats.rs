@@ -1,4 +1,11 @@
-//! Statistics of timing samples: median, spread, and whether the machine was steady.
+//! Statistics of timing samples (median, spread, and whether the machine was steady) and of errors
+//! of forces.
+
+use glam::DVec3;
+
+use crate::error::Result;
+use crate::forces::direct::Reference;
+use crate::forces::{ForceEngine, Forces, Outputs, Sinks, Sources};
 
 /// Values by key, in the order in which keys first appear.
 pub fn grouped<K: PartialEq, V>(rows: impl IntoIterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
@@ -134,6 +141,118 @@ impl Steadiness {
     }
 }
 
+// Errors of forces relative to the reference.
+
+/// What [`Reference`] gives.
+///
+/// # Errors
+///
+/// Those of [`ForceEngine::evaluate`].
+pub(super) fn reference(
+    sources: &Sources,
+    sinks: &Sinks,
+    softening: f64,
+    outputs: &Outputs,
+) -> Result<Forces> {
+    let mut right = Forces::default();
+    Reference::default().evaluate_from(sources, sinks, softening, outputs, &mut right)?;
+    Ok(right)
+}
+
+/// Maximum and root-mean-square relative error over all sinks.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ErrorStats {
+    /// Largest error; infinite if a value is NaN.
+    pub worst: f64,
+    /// Root of the mean square.
+    pub rms: f64,
+}
+
+/// If the forces on a sink nearly cancel, its error is taken relative to this fraction of the rms
+/// force of all sinks, because rounding errors are relative to the terms, not to their sum.
+const FLOOR: f64 = 0.01;
+
+impl ErrorStats {
+    fn of(pairs: impl Iterator<Item = (f64, f64)> + Clone) -> Self {
+        let n = pairs.clone().count().max(1) as f64;
+        let scale = (pairs.clone().map(|(_, size)| size * size).sum::<f64>() / n).sqrt();
+        let (mut worst, mut squares) = (0.0f64, 0.0);
+        for (difference, size) in pairs {
+            let error = if difference == 0.0 { 0.0 } else { difference / size.max(FLOOR * scale) };
+            let error = if error.is_nan() { f64::INFINITY } else { error };
+            worst = worst.max(error);
+            squares += error * error;
+        }
+        Self { worst, rms: (squares / n).sqrt() }
+    }
+}
+
+/// Errors of accelerations, |a - a_ref| / |a_ref|. Slices of different lengths count as all wrong.
+pub fn acceleration_errors(found: &[DVec3], reference: &[DVec3]) -> ErrorStats {
+    if found.len() != reference.len() {
+        return ErrorStats { worst: f64::INFINITY, rms: f64::INFINITY };
+    }
+    ErrorStats::of(found.iter().zip(reference).map(|(a, b)| ((*a - *b).length(), b.length())))
+}
+
+/// Errors of potentials, |phi - phi_ref| / |phi_ref|. Slices of different lengths count as all
+/// wrong.
+pub fn potential_errors(found: &[f64], reference: &[f64]) -> ErrorStats {
+    if found.len() != reference.len() {
+        return ErrorStats { worst: f64::INFINITY, rms: f64::INFINITY };
+    }
+    ErrorStats::of(found.iter().zip(reference).map(|(a, b)| ((a - b).abs(), b.abs())))
+}
+
+// The distribution of errors among many forces.
+
+/// Relative errors |a - a_ref| / |a_ref| in ascending order. If the reference force is 0 the error
+/// is infinite, unless the force is 0 too.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ErrorDistribution {
+    sorted: Vec<f64>,
+}
+
+impl ErrorDistribution {
+    /// The errors of accelerations. Slices of different lengths count as all wrong.
+    pub fn of(found: &[DVec3], reference: &[DVec3]) -> Self {
+        if found.len() != reference.len() {
+            return Self { sorted: vec![f64::INFINITY] };
+        }
+        let error = |(a, b): (&DVec3, &DVec3)| {
+            let off = (*a - *b).length();
+            let error = if off == 0.0 { 0.0 } else { off / b.length() };
+            if error.is_nan() { f64::INFINITY } else { error }
+        };
+        let mut sorted: Vec<f64> = found.iter().zip(reference).map(error).collect();
+        sorted.sort_by(f64::total_cmp);
+        Self { sorted }
+    }
+
+    /// The error that this fraction of all, 0 to 1, does not exceed; 0 if there are none.
+    pub fn quantile(&self, part: f64) -> f64 {
+        let last = self.sorted.len().saturating_sub(1);
+        let at = (part * self.sorted.len() as f64).ceil() as usize;
+        self.sorted.get(at.saturating_sub(1).min(last)).copied().unwrap_or(0.0)
+    }
+
+    /// The median error.
+    pub fn median(&self) -> f64 {
+        self.quantile(0.5)
+    }
+
+    /// The largest error.
+    pub fn worst(&self) -> f64 {
+        self.quantile(1.0)
+    }
+
+    /// Root of the mean square.
+    pub fn rms(&self) -> f64 {
+        let squares: f64 = self.sorted.iter().map(|error| error * error).sum();
+        (squares / self.sorted.len().max(1) as f64).sqrt()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -175,5 +294,55 @@ mod tests {
         assert!(Steadiness::of_rounds(&sets).drift > 0.1);
         assert_eq!(Steadiness::of_rounds(&[]), Steadiness::default());
         assert_eq!(Steadiness::of_rounds(&[vec![]]), Steadiness::default());
+    }
+}
+
+#[cfg(test)]
+mod accuracy_tests {
+    use super::*;
+
+    #[test]
+    fn error_statistics_detect_wrong_forces() {
+        let right = [DVec3::X, DVec3::Y * 2.0];
+        assert_eq!(acceleration_errors(&right, &right), ErrorStats::default());
+        let off = [DVec3::X, DVec3::Y * 2.2];
+        let stats = acceleration_errors(&off, &right);
+        assert!((stats.worst - 0.1).abs() < 1e-12 && (stats.rms - 0.1 / 2f64.sqrt()).abs() < 1e-12);
+        let nan = [DVec3::X, DVec3::splat(f64::NAN)];
+        assert_eq!(acceleration_errors(&nan, &right).worst, f64::INFINITY);
+        assert_eq!(acceleration_errors(&right[..1], &right).worst, f64::INFINITY);
+        assert_eq!(potential_errors(&[0.0], &[-1.0]).worst, 1.0);
+    }
+
+    #[test]
+    fn nonzero_force_against_zero_reference_is_infinite_error() {
+        assert_eq!(acceleration_errors(&[DVec3::ZERO], &[DVec3::ZERO]).worst, 0.0);
+        assert_eq!(acceleration_errors(&[DVec3::X], &[DVec3::ZERO]).worst, f64::INFINITY);
+    }
+}
+
+#[cfg(test)]
+mod distribution_tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_sorted() {
+        let right = vec![DVec3::X; 100];
+        let mut found = right.clone();
+        for (i, found) in found.iter_mut().enumerate() {
+            found.y = (100 - i) as f64 / 100.0;
+        }
+        let errors = ErrorDistribution::of(&found, &right);
+        let near = |a: f64, b: f64| (a - b).abs() < 1e-12;
+        assert!(near(errors.median(), 0.5) && near(errors.quantile(0.99), 0.99));
+        assert!(near(errors.worst(), 1.0) && near(errors.quantile(0.0), 0.01));
+        assert!((errors.rms() - (1.0f64 / 3.0).sqrt()).abs() < 0.01);
+        found[3].x = f64::NAN;
+        assert_eq!(ErrorDistribution::of(&found, &right).worst(), f64::INFINITY);
+        assert_eq!(ErrorDistribution::of(&found[1..], &right).median(), f64::INFINITY);
+        let none = [DVec3::ZERO];
+        assert_eq!(ErrorDistribution::of(&none, &none).rms(), 0.0);
+        assert_eq!(ErrorDistribution::of(&[DVec3::X], &none).worst(), f64::INFINITY);
+        assert_eq!(ErrorDistribution::of(&[], &[]).worst(), 0.0);
     }
 }

@@ -142,6 +142,11 @@ impl Column {
         !self.value(i).is_nan()
     }
 
+    /// Whether every value that there is is 0, and not -0.
+    pub(super) fn is_zero(&self) -> bool {
+        (0..self.len()).all(|i| !self.has_value(i) || self.value(i).to_bits() == 0)
+    }
+
     /// All values as f64: borrowed if they are, else converted as by [`Self::value`].
     pub fn to_f64(&self) -> Cow<'_, [f64]> {
         match self {

@@ -11,25 +11,18 @@
 //! numbers whose units are known are converted to those that its readers assume, which is reported.
 //! What a reader assumes is in [`Snapshot::notes`].
 
-mod agree;
 mod bytes;
 mod column;
 mod file;
-mod find;
 pub mod gadget;
 pub mod gvt;
 #[cfg(feature = "hdf5")]
 pub mod hdf5;
-mod input;
 mod kinds;
 mod losses;
 mod model;
 pub mod nemo;
-mod options;
-mod output;
-mod parts;
 mod rescale;
-mod series;
 mod source;
 pub mod table;
 pub mod tipsy;
@@ -38,23 +31,20 @@ use crate::error::Result;
 use crate::units::Units;
 
 pub use column::{Column, ColumnType};
-pub use file::{read, read_with, targets, write};
-pub use find::{by_extension, find, recognise};
-pub use input::Input;
+pub use file::{
+    Endianness, Made, Output, ReadOptions, Series, SnapshotChoice, WriteOptions, by_extension,
+    find, read, read_with, recognise, targets, write,
+};
 pub use losses::Losses;
 pub use model::Snapshot;
-pub use options::{Endianness, ReadOptions, SnapshotChoice, WriteOptions};
-pub use output::{Made, Output};
 pub(crate) use rescale::FIELD;
 // Only runs in folders, which a browser does not have, name it.
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) use rescale::LONGEST_DT;
-pub use series::Series;
-pub use source::{Source, exists};
+pub use source::{Input, Source, exists};
 
-use input::Part;
 #[cfg(feature = "hdf5")]
-use input::Stored;
+use source::Stored;
 
 /// Every format, in the order in which `gravitile formats` lists them.
 pub const FORMATS: &[Format] = &[
@@ -123,6 +113,13 @@ pub struct Modifier {
     /// Sets the option.
     pub apply: fn(&mut WriteOptions),
 }
+
+/// Big-endian.
+const BIG_ENDIAN: Modifier = Modifier {
+    suffix: "be",
+    summary: "big-endian",
+    apply: |options| options.endianness = Some(Endianness::Big),
+};
 
 /// Modifiers of several formats.
 const LITTLE_ENDIAN: Modifier = Modifier {

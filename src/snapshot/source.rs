@@ -1,10 +1,12 @@
 //! The source of a snapshot: bytes with a name, a path, or the several files of one snapshot.
 
+use std::collections::BTreeSet;
+use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::parts::{self, Numbered};
-use super::{Input, Part};
+use super::Problem;
 use crate::error::{Error, Result};
+use crate::files::Found;
 use crate::{files, messages};
 
 /// The source from which a snapshot is read.
@@ -42,7 +44,7 @@ impl<'a> Source<'a> {
     pub(super) fn first(&self) -> Result<Part<'a>> {
         match &self.0 {
             Kind::Bytes { name, bytes } => Part::of_bytes(name, bytes),
-            Kind::Path(path) => Part::on_disk(parts::first(path)?),
+            Kind::Path(path) => Part::on_disk(first(path)?),
             Kind::Parts(parts) => match parts.first() {
                 Some(part) => part.first(),
                 None => Err(Error::value("the number of files of a snapshot", 0, "at least 1")),
@@ -94,7 +96,7 @@ impl From<PathBuf> for Source<'_> {
 /// Whether a snapshot may be read from `path`: a file, the common name of several, or a folder.
 pub fn exists(path: impl AsRef<Path>) -> bool {
     let path = path.as_ref();
-    files::exists(path) || parts::first_of(path).is_some()
+    files::exists(path) || first_of(path).is_some()
 }
 
 fn part_of_several(files: u64) -> String {
@@ -171,4 +173,323 @@ fn refuse_common_name(requested: &Path, first: &Part) -> Result<()> {
     let is = if requested.is_dir() { "a folder" } else { "not there" };
     let problem = format!("is {is}; {name} is a whole snapshot of its own: name that one");
     Err(Error::file(requested, problem))
+}
+
+// The files of a snapshot as a format receives them.
+
+/// Enough bytes to recognise any format, including the header line of a table.
+const HEAD: u64 = 64 * 1024;
+
+/// The files of one snapshot in the order of their numbers, not yet read.
+pub struct Input<'a> {
+    parts: Vec<Part<'a>>,
+    files: u64,
+}
+
+/// One file.
+pub(super) struct Part<'a> {
+    /// Its name, which begins error messages.
+    pub path: PathBuf,
+    content: Content<'a>,
+}
+
+/// Where one file is.
+#[cfg(feature = "hdf5")]
+#[derive(Clone, Copy)]
+pub(super) struct Stored<'a> {
+    pub path: &'a Path,
+    /// `None`: on disk.
+    pub bytes: Option<&'a [u8]>,
+}
+
+enum Content<'a> {
+    Bytes(&'a [u8]),
+    /// The file's length, and the bytes read so far.
+    OnDisk(u64, Vec<u8>),
+}
+
+impl<'a> Part<'a> {
+    pub fn of_bytes(name: &str, bytes: &'a [u8]) -> Result<Self> {
+        let path = PathBuf::from(name);
+        refuse_empty(&path, bytes.len() as u64)?;
+        Ok(Self { path, content: Content::Bytes(bytes) })
+    }
+
+    pub fn on_disk(path: PathBuf) -> Result<Self> {
+        let found = files::find(&path).map_err(|source| Error::io("read", &path, source))?;
+        let wrong = |is: &str| {
+            Err(Error::file(&path, format!("is {is}, but a snapshot file was expected")))
+        };
+        match found {
+            Found::Folder => wrong("a folder"),
+            Found::Other => wrong("not an ordinary file"),
+            Found::File(length) => {
+                refuse_empty(&path, length)?;
+                Ok(Self { path, content: Content::OnDisk(length, Vec::new()) })
+            }
+        }
+    }
+
+    /// Length of the file in bytes.
+    pub fn length(&self) -> u64 {
+        match &self.content {
+            Content::Bytes(bytes) => bytes.len() as u64,
+            Content::OnDisk(length, _) => *length,
+        }
+    }
+
+    /// The first bytes.
+    pub fn head(&mut self) -> Result<&[u8]> {
+        self.read(HEAD)?;
+        Ok(self.bytes())
+    }
+
+    /// Reads the first `count` bytes, or all if there are fewer.
+    fn read(&mut self, count: u64) -> Result<()> {
+        let Content::OnDisk(length, bytes) = &mut self.content else { return Ok(()) };
+        let count = count.min(*length);
+        let rest = count.saturating_sub(bytes.len() as u64);
+        if rest == 0 {
+            return Ok(());
+        }
+        let has_room = crate::memory::available().is_none_or(|free| rest <= free);
+        let room = usize::try_from(rest).ok().and_then(|rest| bytes.try_reserve_exact(rest).ok());
+        if room.is_none() || !has_room {
+            let problem = format!("is too large for this machine's memory: {length} bytes");
+            return Err(Error::file(&self.path, problem));
+        }
+        // Reads from the beginning each time: the file is not kept open, since there may be
+        // thousands.
+        *bytes = files::read_start(&self.path, count)
+            .map_err(|source| Error::io("read", &self.path, source))?;
+        Ok(())
+    }
+
+    #[cfg(feature = "hdf5")]
+    fn stored(&self) -> Stored<'_> {
+        let is_on_disk = matches!(self.content, Content::OnDisk(..));
+        let bytes = (cfg!(target_arch = "wasm32") || !is_on_disk).then(|| self.bytes());
+        Stored { path: &self.path, bytes }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        match &self.content {
+            Content::Bytes(bytes) => bytes,
+            Content::OnDisk(_, bytes) => bytes,
+        }
+    }
+}
+
+fn refuse_empty(path: &Path, length: u64) -> Result<()> {
+    match length {
+        0 => Err(Error::file(path, "is empty, but a snapshot was expected")),
+        _ => Ok(()),
+    }
+}
+
+impl<'a> Input<'a> {
+    /// Takes `parts` of a snapshot of `files` files: all of them, or one.
+    pub(super) fn new(parts: Vec<Part<'a>>, files: u64) -> Self {
+        Self { parts, files }
+    }
+
+    /// Number of files of the whole snapshot.
+    pub(super) fn files(&self) -> u64 {
+        self.files
+    }
+
+    /// The name of the snapshot, for messages.
+    pub(super) fn name(&self) -> PathBuf {
+        let path = &self.parts[0].path;
+        match (self.parts.len(), Numbered::of(path)) {
+            (2.., Some(name)) => name.base,
+            _ => path.clone(),
+        }
+    }
+
+    /// The first bytes of the first file.
+    pub(super) fn head(&mut self) -> Result<&[u8]> {
+        self.parts[0].head()
+    }
+
+    /// The files for a format that reads ranges of them.
+    #[cfg(feature = "hdf5")]
+    pub(super) fn stored(&mut self) -> Result<Vec<Stored<'_>>> {
+        for part in &mut self.parts {
+            // In a browser a path is only a name of bytes.
+            if cfg!(target_arch = "wasm32") {
+                part.read(u64::MAX)?;
+            }
+        }
+        Ok(self.parts.iter().map(Part::stored).collect())
+    }
+
+    /// The first file, for [`super::Source::gather`].
+    pub(super) fn into_first(mut self) -> Part<'a> {
+        self.parts.swap_remove(0)
+    }
+
+    /// Reads all files.
+    pub(super) fn load(&mut self) -> Result<Vec<(&Path, &[u8])>> {
+        for part in &mut self.parts {
+            part.read(u64::MAX)?;
+        }
+        Ok(self.parts.iter().map(|part| (part.path.as_path(), part.bytes())).collect())
+    }
+
+    /// Reads a format that always has a single file.
+    pub(super) fn whole<T>(&mut self, read: impl FnOnce(&[u8]) -> Result<T, Problem>) -> Result<T> {
+        let (path, bytes) = self.load()?[0];
+        read(bytes).map_err(|problem| Error::file(path, problem))
+    }
+}
+
+// Names of the files of a snapshot in several files: `snap_000.0`, `snap_000.1`, ... for
+// `snap_000`; numbers may have leading zeros. In HDF5 the number comes before the extension:
+// `snap_000.0.hdf5` for `snap_000.hdf5`.
+
+/// Most digits of a number: 2^64 has 20.
+const MOST_DIGITS: usize = 20;
+
+/// Extensions that the number precedes.
+const AFTER_NUMBER: [&str; 2] = ["hdf5", "h5"];
+
+/// The name without an extension of [`AFTER_NUMBER`], and the extension.
+fn without_extension(path: &Path) -> (PathBuf, Option<&str>) {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    match extension.filter(|extension| AFTER_NUMBER.contains(extension)) {
+        Some(extension) => (path.with_extension(""), Some(extension)),
+        None => (path.to_owned(), None),
+    }
+}
+
+/// `path.extension`, or `path` without one.
+fn appended(path: &Path, extension: Option<&str>) -> PathBuf {
+    let Some(extension) = extension else { return path.to_owned() };
+    let mut name = path.as_os_str().to_owned();
+    name.push(format!(".{extension}"));
+    name.into()
+}
+
+/// The name of file `k` of the snapshot `base`, as files are written.
+pub(super) fn nth(base: &Path, k: u64) -> PathBuf {
+    with_digits(base, k, 1)
+}
+
+fn with_digits(base: &Path, k: u64, digits: usize) -> PathBuf {
+    let (stem, extension) = without_extension(base);
+    appended(&appended(&stem, Some(&format!("{k:0digits$}"))), extension)
+}
+
+/// A file name in parts: `snap_000.3` is number 3 of `snap_000`, and so is `snap_000.003`.
+#[derive(Debug, PartialEq)]
+pub(super) struct Numbered {
+    /// The name of the whole snapshot.
+    pub base: PathBuf,
+    /// The number of the file.
+    pub number: u64,
+    digits: usize,
+}
+
+impl Numbered {
+    /// `None` for a name that does not end in a number.
+    pub fn of(path: &Path) -> Option<Self> {
+        let (path, extension) = without_extension(path);
+        let text = path.extension()?.to_str()?;
+        let is_number = text.len() <= MOST_DIGITS && text.bytes().all(|c| c.is_ascii_digit());
+        let number = text.parse().ok().filter(|_| is_number)?;
+        let base = appended(&path.with_extension(""), extension);
+        Some(Self { base, number, digits: text.len() })
+    }
+
+    /// File `k` of the same snapshot. `snap.12` may belong with `snap.3` or `snap.03`; the one that
+    /// exists is used.
+    pub fn nth(&self, k: u64) -> PathBuf {
+        let (plain, padded) = (nth(&self.base, k), with_digits(&self.base, k, self.digits));
+        let begins_with_zero = nth(&self.base, self.number).as_os_str().len()
+            < with_digits(&self.base, self.number, self.digits).as_os_str().len();
+        if begins_with_zero || (!plain.exists() && padded.exists()) { padded } else { plain }
+    }
+}
+
+/// The first file of the snapshot `base`, if it exists. An extension of [`AFTER_NUMBER`] may be
+/// left out.
+pub(super) fn first_of(base: &Path) -> Option<PathBuf> {
+    let extensions = [None].into_iter().chain(AFTER_NUMBER.map(Some));
+    extensions
+        .map(|extension| appended(base, extension))
+        .flat_map(|base| (1..=MOST_DIGITS).map(move |digits| with_digits(&base, 0, digits)))
+        .find(|path| path.is_file())
+}
+
+/// The file to begin with: `path` itself, the first of the files with this common name, or the
+/// first file of the only snapshot in several files in the folder `path`.
+pub(super) fn first(path: &Path) -> Result<PathBuf> {
+    match first_of(path).filter(|_| !path.is_file()) {
+        Some(first) => Ok(first),
+        None if path.is_dir() => first_in(path),
+        None => Ok(path.to_owned()),
+    }
+}
+
+fn first_in(folder: &Path) -> Result<PathBuf> {
+    let io = |source| Error::io("read", folder, source);
+    let mut found = BTreeSet::new();
+    for entry in fs::read_dir(folder).map_err(io)? {
+        let path = entry.map_err(io)?.path();
+        if Numbered::of(&path).is_some_and(|name| name.number == 0) && path.is_file() {
+            found.insert(path);
+        }
+    }
+    let wrong = |what: String| Err(Error::file(folder, format!("is a folder {what}")));
+    match (found.pop_first(), found.pop_first()) {
+        (Some(only), None) => Ok(only),
+        (Some(one), Some(other)) => {
+            let [one, other] = [one, other].map(|path| messages::path(&path, messages::PIECE));
+            wrong(format!("with more than one snapshot, {one} and {other} among them: name one"))
+        }
+        (None, _) => wrong(
+            "without a first file as snap_000.0, but a snapshot file or a folder with the files of one was expected"
+                .into(),
+        ),
+    }
+}
+
+#[cfg(test)]
+mod parts_tests {
+    use super::*;
+
+    #[test]
+    fn file_number_is_parsed_and_restored() {
+        for name in
+            ["snap_000.3", "a.b/snap.0", "/x/y.17", "../s.p.2", "snap.03", "snap.000", "s.07.hdf5"]
+        {
+            let numbered = Numbered::of(Path::new(name)).unwrap();
+            assert_eq!(numbered.nth(numbered.number), Path::new(name));
+        }
+        let twelfth = Numbered::of(Path::new("a/snap_000.012")).unwrap();
+        assert_eq!((twelfth.base.as_path(), twelfth.number), (Path::new("a/snap_000"), 12));
+        assert_eq!(twelfth.nth(3), Path::new("a/snap_000.003"));
+        assert_eq!(twelfth.nth(1000), Path::new("a/snap_000.1000"));
+        let twelfth = Numbered::of(Path::new("a/snap_000.12")).unwrap();
+        assert_eq!(twelfth.nth(3), Path::new("a/snap_000.3"));
+        let second = Numbered::of(Path::new("a/snap_000.2.hdf5")).unwrap();
+        assert_eq!((second.base.as_path(), second.number), (Path::new("a/snap_000.hdf5"), 2));
+        assert_eq!(second.nth(11), Path::new("a/snap_000.11.hdf5"));
+        assert_eq!(nth(Path::new("snap.h5"), 1), Path::new("snap.1.h5"));
+        let long = format!("snap.{:021}", 0);
+        for name in [
+            "snap_000",
+            "snap.+3",
+            "snap.-3",
+            "snap.gadget",
+            "snap_001.hdf5",
+            "snap.",
+            ".3",
+            "",
+            &long,
+        ] {
+            assert_eq!(Numbered::of(Path::new(name)), None, "{name}");
+        }
+    }
 }

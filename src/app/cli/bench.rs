@@ -1,31 +1,26 @@
 //! `gravitile bench`: how fast kernels run on this adapter, and why.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Result;
 use indicatif::ProgressStyle;
 
 use super::options::{Measured, OwnKernel};
-use super::{Ended, child, inspect, interrupt, print, progress};
+use super::{Ended, child, inspect, interrupt, print};
 use crate::lookup;
 use gravitile::error::Error;
-use gravitile::files;
 use gravitile::forces::{EngineKind, Method};
 use gravitile::gpu::{self, AdapterRequest, DeviceCount, Gpu};
 use gravitile::inspect::Inspector;
 use gravitile::measure::figures::{self, Figure};
-use gravitile::measure::{Record, Run, Score, Session, Sizes, read_json_lines, report};
-use gravitile::messages;
+use gravitile::measure::{
+    Kind, Machine, Record, Run, Score, Session, Sizes, cpu_device, grouped, latest,
+    read_json_lines, report, to_csv, to_json_lines,
+};
 use gravitile::settings::{KernelRequest, MethodRequest};
-
-mod folder;
-mod handing_in;
-mod output;
-
-use folder::Folder;
-use output::{finished, heading, summary};
+use gravitile::{files, messages};
 
 /// Measure kernels on this adapter: rates, ceilings, and the figures of the papers
 #[derive(Clone, Debug, clap::Args)]
@@ -117,7 +112,7 @@ pub fn main(args: &Args) -> Result<Ended> {
         engine => engine,
     };
     if let (Some(path), Some(to)) = (&args.from, &args.submit) {
-        return handing_in::write(&read_json_lines(path)?, to, &args.without);
+        return submit(&read_json_lines(path)?, to, &args.without);
     }
     if !args.scores.is_empty() {
         return scores(&args.scores);
@@ -175,7 +170,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     interrupt::save_on_signal();
     let sizes = Sizes::for_adapter(gpu.as_deref(), args.quick);
     print::text(&heading(gpu.as_deref(), &sizes))?;
-    let bar = progress::bar(1000, "");
+    let bar = print::bar(1000, "");
     let style = ProgressStyle::with_template("{prefix:>10} [{bar:30}] {percent:>3} % {msg}");
     let style = style.expect("the template should be valid").progress_chars("=> ");
     bar.set_style(style);
@@ -354,4 +349,201 @@ fn slug(name: &str) -> String {
         name.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' });
     let whole: String = characters.collect();
     whole.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
+}
+
+// `--submit`: shows what the records say about the machine, and writes them without the facts that
+// the user leaves out.
+
+/// Shows what the records say about the machine, and writes them without the facts named in
+/// `without`.
+fn submit(records: &[Record], to: &Path, without: &[String]) -> Result<Ended> {
+    let mut records = records.to_vec();
+    for name in without {
+        if !Machine::names().any(|known| known == name) {
+            let known = Machine::names().collect::<Vec<_>>().join(", ");
+            return Err(Error::Unknown { kind: "fact", name: name.clone(), known }.into());
+        }
+    }
+    let mut rows = vec![["fact", "value", ""].map(str::to_owned).to_vec()];
+    for record in &mut records {
+        let Some(machine) = &mut record.machine else { continue };
+        for (name, value) in machine.facts() {
+            let is_out = without.iter().any(|out| out == name);
+            let word = if is_out { "left out" } else { "" };
+            let row = [name, &value, word].map(str::to_owned).to_vec();
+            if !rows.contains(&row) {
+                rows.push(row);
+            }
+        }
+        for name in without {
+            machine.leave_out(name);
+        }
+    }
+    let mut devices: Vec<String> = Vec::new();
+    for record in &records {
+        let device = &record.device;
+        let line = format!("{} ({}, {})", device.name, device.backend, device.driver);
+        if record.kind != Kind::Machine && !devices.contains(&line) {
+            devices.push(line);
+        }
+    }
+    print::text(&print::table(&rows))?;
+    print::text(&format!(
+        "in each record: device and driver ({}), gravitile's version and commit, date and time\n",
+        devices.join("; ")
+    ))?;
+    files::replace(to, to_json_lines(&records).as_bytes())?;
+    for score in Score::all(&records) {
+        print::text(&format!("{}\n", score.line()))?;
+    }
+    print::text(&format!(
+        "wrote {}; benches/results/README.md says where to send it\n",
+        to.display()
+    ))?;
+    Ok(Ended::Done)
+}
+
+// What a session prints: a heading, a line for each figure, the numbers at the end.
+
+/// What is measured, and at which sizes.
+fn heading(gpu: Option<&Gpu>, sizes: &Sizes) -> String {
+    let cpu = cpu_device();
+    let mut text = match gpu {
+        Some(gpu) => {
+            let adapter = &gpu.adapter;
+            format!("adapter {} ({}, {})\n", adapter.name, adapter.backend, adapter.driver)
+        }
+        None => "no adapter: CPU engine only\n".to_owned(),
+    };
+    text += &format!("cpu     {}, {}\nsizes   {}\n", cpu.name, cpu.driver, sizes.name);
+    text
+}
+
+/// A line for a finished figure.
+fn finished(figure: &Figure, records: &[Record], secs: f64, has_adapter: bool) -> String {
+    let own = records.iter().filter(|record| record.figure == figure.name);
+    let (skipped, measured): (Vec<_>, Vec<_>) = own.partition(|r| r.kind == Kind::Skipped);
+    let (skipped, measured) = (skipped.len(), measured.len());
+    if skipped + measured == 0 && !has_adapter {
+        return format!("{:<10} nothing measured: needs a graphics adapter\n", figure.name);
+    }
+    let mut text = format!("{:<10} {measured} measured", figure.name);
+    if skipped > 0 {
+        text += &format!(", {skipped} skipped");
+    }
+    text + &format!(", {secs:.1} s\n")
+}
+
+/// What is printed at the end: the numbers of a single figure; for `all`, those of the table.
+fn summary(records: &[Record], figures: &[Figure]) -> String {
+    let shown = &figures[0];
+    let own = records.iter().filter(|record| record.figure == shown.name);
+    let mut text = String::new();
+    let with_ceilings = |r: &&Record| r.figure == shown.name || r.kind == Kind::Ceiling;
+    for table in report::tables(&records.iter().filter(with_ceilings).collect::<Vec<_>>()) {
+        text += &format!("\n{}", print::table(&table));
+    }
+    for line in shown.conclusions(records) {
+        text += &format!("{line}\n");
+    }
+    // A remark on many candidates is printed once, with the candidates it applies to.
+    let remark = |record: &Record| {
+        let what = if record.sinks == 0 || record.devices.is_some() {
+            record.series.clone()
+        } else {
+            format!("{}, {} x {}", record.kernel_in_words(), record.sinks, record.sources)
+        };
+        Some(((record.kind == Kind::Skipped, record.remark.clone()?), what))
+    };
+    for ((skipped, remark), rows) in grouped(own.filter_map(remark)) {
+        let kind = if skipped { "skipped" } else { "note on" };
+        let more = rows.len().saturating_sub(2);
+        let rows = rows[..rows.len().min(2)].join("; ");
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        text += &format!("{kind} {rows}{more}: {remark}\n");
+    }
+    text
+}
+
+// Where results go: records, a table, a report and plots.
+
+const RECORDS: &str = "results.jsonl";
+
+/// A folder, and the records of earlier measurements in it.
+pub struct Folder {
+    pub path: PathBuf,
+    earlier: Vec<Record>,
+}
+
+impl Folder {
+    /// Creates the folder before anything is measured, so that an unwritable one fails at once.
+    pub fn make(path: &Path) -> Result<Self, Error> {
+        std::fs::create_dir_all(path).map_err(|error| Error::io("make the folder", path, error))?;
+        tempfile::tempfile_in(path).map_err(|error| Error::io("write into", path, error))?;
+        Ok(Self { path: path.to_owned(), earlier: Vec::new() })
+    }
+
+    /// Like [`Folder::make`], but keeps the records already in the folder; new ones are added to
+    /// them.
+    ///
+    /// # Errors
+    /// Existing records that cannot be read, before anything is measured.
+    pub fn with_earlier(path: &Path) -> Result<Self, Error> {
+        let mut folder = Self::make(path)?;
+        let records = path.join(RECORDS);
+        if records.exists() {
+            folder.earlier = read_json_lines(&records)?;
+        }
+        Ok(folder)
+    }
+
+    /// Writes all results so far.
+    pub fn write(&self, records: &[Record]) -> Result<(), Error> {
+        let all = [&self.earlier, records].concat();
+        files::replace(self.path.join(RECORDS), to_json_lines(&all).as_bytes())?;
+        files::replace(self.path.join("results.csv"), to_csv(&all).as_bytes())?;
+        self.draw(&all, figures::FIGURES)?;
+        self.report(&all)
+    }
+
+    /// Writes the report: the last run of each figure.
+    pub fn report(&self, records: &[Record]) -> Result<(), Error> {
+        let page = report::page(&latest(records));
+        files::replace(self.path.join("report.html"), page.as_bytes())
+    }
+
+    /// Draws those of `figures` that have records, each from its last run, and returns the names of
+    /// the files. Removes old plots of these figures that no longer have records.
+    pub fn draw(&self, records: &[Record], figures: &[Figure]) -> Result<Vec<String>, Error> {
+        let records = &latest(records);
+        let mut names = Vec::new();
+        for figure in figures {
+            let has_records = records.iter().any(|record| record.figure == figure.name);
+            let plots = if has_records { figure.plots(records) } else { Vec::new() };
+            for (i, plot) in plots.iter().enumerate() {
+                let name = name_of(figure, i);
+                files::replace(self.path.join(&name), plot.svg().as_bytes())?;
+                names.push(name);
+            }
+            if has_records {
+                self.remove(figure, plots.len());
+            }
+        }
+        Ok(names)
+    }
+
+    /// Removes the plots of a figure from this number up.
+    fn remove(&self, figure: &Figure, from: usize) {
+        for i in from.. {
+            let path = self.path.join(name_of(figure, i));
+            if !path.exists() || std::fs::remove_file(path).is_err() {
+                break;
+            }
+        }
+    }
+}
+
+fn name_of(figure: &Figure, i: usize) -> String {
+    let number = if i == 0 { String::new() } else { format!("-{}", i + 1) };
+    format!("{}{number}.svg", figure.name)
 }

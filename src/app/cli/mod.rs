@@ -21,7 +21,6 @@ mod interrupt;
 mod no_window;
 mod options;
 mod print;
-mod progress;
 mod refusal;
 mod render;
 mod resume;
@@ -30,7 +29,6 @@ mod scenes;
 mod shader;
 mod together;
 mod tune;
-mod varying;
 #[cfg(feature = "window")]
 mod view;
 #[cfg(all(unix, feature = "mpi"))]

@@ -7,9 +7,9 @@ use serde_json::json;
 use web_time::Instant;
 
 use super::blocks::warning_in_words;
+use super::blocks::{step_in_words, varying_json};
 use super::options::check_overwrite;
-use super::varying::{step_in_words, varying_json};
-use super::{Ended, interrupt, print, progress};
+use super::{Ended, interrupt, print};
 use crate::lookup;
 use gravitile::diagnostics::relative_change;
 use gravitile::error::Error;
@@ -155,7 +155,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     if shot.is_still() {
         return paint(&input.snapshot, &settings, &shot, film, (&args.out, as_json));
     }
-    let waiting = progress::waiting("first forces");
+    let waiting = print::waiting("first forces");
     let choice = lookup::choose(input.snapshot.bodies.len(), &mut settings)?;
     let mut sim = Simulation::on(choice, input.snapshot.bodies.clone(), settings)?;
     drop(waiting);
@@ -187,7 +187,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     let energy = sim.diagnostics()?.energy();
     interrupt::save_on_signal();
     let begun = Instant::now();
-    let bar = progress::bar(frames, "pictures");
+    let bar = print::bar(frames, "pictures");
     let filmed = shoot(&mut sim, &shot, film, &mut |filmed| {
         bar.set_position(filmed);
         !interrupt::requested()
@@ -256,7 +256,7 @@ fn paint(
     (out, as_json): (&Path, bool),
 ) -> Result<Ended> {
     let begun = Instant::now();
-    let waiting = progress::waiting("painting");
+    let waiting = print::waiting("painting");
     let painter = still(&snapshot.bodies, settings, shot, film)?;
     drop(waiting);
     let (n, time, wall_secs) =

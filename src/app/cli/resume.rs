@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 
-use super::{Ended, interrupt, print, progress, run, together};
+use super::{Ended, interrupt, print, run, together};
 use crate::ranks;
 use gravitile::record::{EnergyLog, RunFolder, energy_initial, restart_of};
 use gravitile::sim::Simulation;
@@ -55,7 +55,7 @@ pub fn main(args: &Args) -> Result<Ended> {
             found.snapshot.time
         ))?;
     }
-    let waiting = progress::waiting("first forces");
+    let waiting = print::waiting("first forces");
     let restart = restart_of(&found.snapshot);
     let bodies = std::mem::take(&mut found.snapshot.bodies);
     let mut sim = match ranks::ranks() {

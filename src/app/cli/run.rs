@@ -5,8 +5,8 @@ use serde_json::json;
 use web_time::Instant;
 
 use super::blocks::{blocks_in_words, blocks_json, warning_in_words};
-use super::varying::{step_in_words, steps_in_words, varying_in_words, varying_json};
-use super::{Ended, interrupt, print, progress, together};
+use super::blocks::{step_in_words, steps_in_words, varying_in_words, varying_json};
+use super::{Ended, interrupt, print, together};
 use crate::ranks;
 use gravitile::diagnostics::Diagnostics;
 use gravitile::error::Error;
@@ -110,7 +110,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     record::set_step(facts, &settings);
     facts.insert("step".to_owned(), "0".to_owned());
     facts.insert("integrator".to_owned(), settings.integrator.name.to_owned());
-    let waiting = progress::waiting("first forces");
+    let waiting = print::waiting("first forces");
     let choice = together::choose(input.snapshot.bodies.len(), &mut settings)?;
     if settings.devices == DeviceCount::Auto
         && let Some(why) = &choice.devices_reason
@@ -235,7 +235,7 @@ pub fn record(
         }
     }
     let begun = Instant::now();
-    let bar = progress::bar(folder.plan.steps, "steps");
+    let bar = print::bar(folder.plan.steps, "steps");
     bar.set_position(sim.steps());
     let mut at_first = true;
     let mut watch = |steps| {

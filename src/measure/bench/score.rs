@@ -12,7 +12,7 @@ pub const SUBMITTED_SCORES: &str = include_str!("../../../benches/results/README
 pub(super) const FIGURE: &str = "score";
 
 /// The score of one run on one device.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Score {
     /// The device.
     pub device: String,

@@ -3,8 +3,6 @@
 mod accesses;
 #[cfg(not(target_arch = "wasm32"))]
 mod derivatives;
-#[cfg(not(target_arch = "wasm32"))]
-mod engines;
 mod kernels;
 #[cfg(not(target_arch = "wasm32"))]
 mod steps;
@@ -13,9 +11,9 @@ mod tree;
 
 pub use accesses::{Accesses, Finding, Turns, accesses};
 #[cfg(not(target_arch = "wasm32"))]
-pub use derivatives::{DirectCase, DirectRow, ForceErrors, check_direct, direct_cases};
-#[cfg(not(target_arch = "wasm32"))]
-pub use engines::{EngineRow, check_engines};
+pub use derivatives::{
+    DirectCase, DirectRow, EngineRow, ForceErrors, check_direct, check_engines, direct_cases,
+};
 #[cfg(not(target_arch = "wasm32"))]
 pub use kernels::check;
 pub use kernels::{Case, Row, Skipped, cases, cases_around, cases_of, check_case};

@@ -1,6 +1,5 @@
 //! How fast kernels are on a device, and what limits them.
 
-mod ceiling_bench;
 mod ceilings;
 #[cfg(not(target_arch = "wasm32"))]
 mod derivatives_timer;

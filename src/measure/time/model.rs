@@ -73,73 +73,54 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// All of them.
-    pub const ALL: [Self; 8] = [
-        Self::Arithmetic,
-        Self::Rsqrt,
-        Self::WorkgroupMemory,
-        Self::Cache,
-        Self::Storage,
-        Self::Latency,
-        Self::Parallelism,
-        Self::Dispatch,
-    ];
-
     /// The limit with this [name](Self::name).
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|limit| limit.name() == name)
+        LIMITS.iter().find(|row| row.1 == name).map(|row| row.0)
     }
 
     /// What the model leaves out where this is the limit and the kernel is slower than predicted.
     pub fn left_out(self) -> &'static str {
-        match self {
-            Self::Arithmetic | Self::Rsqrt => {
-                "it counts the 12 operations, the root and the loop, but no barriers and no instruction that the compiler adds"
-            }
-            Self::WorkgroupMemory | Self::Cache | Self::Storage => {
-                "it counts reads at the best rate, as if none waited for arithmetic or for another read"
-            }
-            Self::Latency => {
-                "it lets each thread wait for its own interactions alone, not for barriers and for the loads of tiles"
-            }
-            Self::Parallelism | Self::Dispatch => {
-                "it knows how many workgroups there are, not what starting, ending and filling them with threads costs"
-            }
-        }
+        LIMITS[self as usize].2[0]
     }
 
     /// Why a kernel can be faster than predicted where this is the limit.
     pub fn overestimates(self) -> &'static str {
-        match self {
-            Self::Arithmetic | Self::Rsqrt => {
-                "it adds up instructions that this device runs side by side, or the compiler needs fewer"
-            }
-            Self::WorkgroupMemory | Self::Cache | Self::Storage => {
-                "it counts each read, and some are served together or from a nearer cache"
-            }
-            Self::Latency => {
-                "it takes interactions of a thread one after the other, and this device overlaps some of them"
-            }
-            Self::Parallelism | Self::Dispatch => {
-                "it estimates the number of compute units and the cost of a dispatch, and both come out too high here"
-            }
-        }
+        LIMITS[self as usize].2[1]
     }
 
     /// Its name for display.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Arithmetic => "arithmetic",
-            Self::Rsqrt => "reciprocal roots",
-            Self::WorkgroupMemory => "workgroup memory",
-            Self::Cache => "cached reads",
-            Self::Storage => "storage bandwidth",
-            Self::Latency => "latency",
-            Self::Parallelism => "too few workgroups",
-            Self::Dispatch => "dispatch cost",
-        }
+        LIMITS[self as usize].1
     }
 }
+
+/// Every limit with its name, and why a kernel can be slower or faster than predicted there.
+const LIMITS: [(Limit, &str, [&str; 2]); 8] = [
+    (Limit::Arithmetic, "arithmetic", OF_INSTRUCTIONS),
+    (Limit::Rsqrt, "reciprocal roots", OF_INSTRUCTIONS),
+    (Limit::WorkgroupMemory, "workgroup memory", OF_READS),
+    (Limit::Cache, "cached reads", OF_READS),
+    (Limit::Storage, "storage bandwidth", OF_READS),
+    (Limit::Latency, "latency", OF_LATENCY),
+    (Limit::Parallelism, "too few workgroups", OF_WORKGROUPS),
+    (Limit::Dispatch, "dispatch cost", OF_WORKGROUPS),
+];
+const OF_INSTRUCTIONS: [&str; 2] = [
+    "it counts the 12 operations, the root and the loop, but no barriers and no instruction that the compiler adds",
+    "it adds up instructions that this device runs side by side, or the compiler needs fewer",
+];
+const OF_READS: [&str; 2] = [
+    "it counts reads at the best rate, as if none waited for arithmetic or for another read",
+    "it counts each read, and some are served together or from a nearer cache",
+];
+const OF_LATENCY: [&str; 2] = [
+    "it lets each thread wait for its own interactions alone, not for barriers and for the loads of tiles",
+    "it takes interactions of a thread one after the other, and this device overlaps some of them",
+];
+const OF_WORKGROUPS: [&str; 2] = [
+    "it knows how many workgroups there are, not what starting, ending and filling them with threads costs",
+    "it estimates the number of compute units and the cost of a dispatch, and both come out too high here",
+];
 
 /// The model's prediction for a kernel at a size.
 #[derive(Clone, Debug, PartialEq)]
@@ -365,7 +346,7 @@ mod tests {
 
     #[test]
     fn limits_are_found_by_their_names() {
-        for limit in Limit::ALL {
+        for (limit, ..) in LIMITS {
             assert_eq!(Limit::named(limit.name()), Some(limit));
             assert_ne!(limit.left_out(), limit.overestimates());
         }

@@ -9,8 +9,8 @@
 
 use std::collections::BTreeMap;
 
-use super::super::agree::Stated;
 use super::super::bytes::Writer;
+use super::super::kinds::Stated;
 use super::super::{Endianness, Losses, Problem, Snapshot};
 use super::{HEADER_BYTES, KINDS, TYPES};
 use crate::units::{Measure, Units};

@@ -41,24 +41,23 @@
 //! 0 of all files, then type 1, and so on. Time, number of files and total bodies must be equal in
 //! all files, and the bodies must add up.
 
-mod blocks;
-mod columns;
 mod header;
 mod info;
-mod merge;
 mod read;
 mod records;
 mod write;
 
 #[cfg(feature = "hdf5")]
-pub(super) use columns::{grouped, name as column_name};
-#[cfg(feature = "hdf5")]
 pub(super) use header::units;
+#[cfg(feature = "hdf5")]
+pub(super) use write::{column_name, grouped};
 
 #[cfg(doc)]
 use super::Snapshot;
 use super::kinds::Kind;
-use super::{Confidence, Endianness, F32, F64, Format, Input, LITTLE_ENDIAN, Modifier, RAW_UNITS};
+use super::{
+    BIG_ENDIAN, Confidence, Endianness, F32, F64, Format, Input, LITTLE_ENDIAN, Modifier, RAW_UNITS,
+};
 use crate::bodies::{Component, Role};
 use crate::error::Result;
 
@@ -85,24 +84,16 @@ pub(super) const FORMAT_2: Format = Format {
     summary: "GADGET format 2: records with block names",
     holds: "time, f32 or f64 positions, velocities and masses, 64-bit ids, six types; any column with a name of four characters; redshift and header flags; no units",
     extensions: &["gadget2", "g2"],
-    units: Some(header::units),
-    modifiers: MODIFIERS,
     recognise: |head, length| recognise(head, length, 2),
-    files: Some(files),
-    series: None,
-    read: read::read,
     write: Some(|snapshot, options, output, losses| {
         write::write(snapshot, options, output, losses, 2)
     }),
+    ..FORMAT_1
 };
 
 const MODIFIERS: &[Modifier] = &[
     LITTLE_ENDIAN,
-    Modifier {
-        suffix: "be",
-        summary: "big-endian",
-        apply: |options| options.endianness = Some(Endianness::Big),
-    },
+    BIG_ENDIAN,
     F64,
     F32,
     Modifier {

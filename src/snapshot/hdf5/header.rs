@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use hdf5_reader::group::Group;
 
-use super::super::agree::Stated;
+use super::super::kinds::Stated;
 use super::super::{Column, Problem};
 use super::numbers::Attributes;
 use super::write::FLAGS;

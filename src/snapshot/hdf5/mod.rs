@@ -37,7 +37,6 @@
 //! of them.
 
 mod header;
-mod lzf;
 mod names;
 mod numbers;
 mod open;
@@ -48,7 +47,8 @@ mod write;
 
 #[cfg(doc)]
 use super::Snapshot;
-use super::find::is_hdf5;
+use super::file::is_hdf5;
+use super::gadget;
 use super::kinds::Kind;
 use super::{Confidence, F32, F64, Format, RAW_UNITS};
 use crate::bodies::Role;
@@ -70,16 +70,11 @@ pub(super) const FORMAT: Format = Format {
 
 const TYPES: usize = 7;
 
-/// The components that the types become.
-const KINDS: &[Kind; TYPES] = &[
-    Kind { name: "gas", role: Role::Gas },
-    Kind { name: "halo", role: Role::Halo },
-    Kind { name: "disk", role: Role::Disk },
-    Kind { name: "bulge", role: Role::Bulge },
-    Kind { name: "stars", role: Role::Star },
-    Kind { name: "boundary", role: Role::Star },
-    Kind { name: "neutrinos", role: Role::Halo },
-];
+/// The components that the types become: those of GADGET's files, and neutrinos.
+const KINDS: &[Kind; TYPES] = {
+    let [gas, halo, disk, bulge, stars, boundary] = *gadget::KINDS;
+    &[gas, halo, disk, bulge, stars, boundary, Kind { name: "neutrinos", role: Role::Halo }]
+};
 
 /// The components that SWIFT's types become.
 const SWIFT_KINDS: &[Kind; TYPES] = &[

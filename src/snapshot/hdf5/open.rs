@@ -7,7 +7,6 @@ use hdf5_reader::group::Group;
 use hdf5_reader::{BytesStorage, FileStorage, FilterRegistry, Hdf5File, OpenOptions, Storage};
 
 use super::super::{Problem, Stored};
-use super::lzf;
 
 /// Largest decoded chunk: HDF5 tools write 1 to 4 MiB.
 const CHUNK_BYTES: usize = 64 << 20;
@@ -46,9 +45,9 @@ pub(super) fn open(file: Stored) -> Result<File, Problem> {
     let chunk = CHUNK_BYTES.min(most);
     let mut filters = FilterRegistry::new();
     filters.register(
-        lzf::ID,
+        LZF,
         Box::new(move |_, data, _| {
-            lzf::decompress(data, chunk).map_err(|problem| Hdf5Error::InvalidData(problem.into()))
+            decompress(data, chunk).map_err(|problem| Hdf5Error::InvalidData(problem.into()))
         }),
     );
     filters.register(SZIP, Box::new(|_, _, _| Err(Hdf5Error::UnsupportedFilter("SZIP".into()))));
@@ -106,4 +105,73 @@ fn filter_name(filter: &str) -> String {
     let number = filter.strip_prefix("filter id ").unwrap_or(filter);
     let known = KNOWN.iter().find(|(known, _)| *known == number);
     known.map_or_else(|| filter.to_owned(), |(_, name)| (*name).to_owned())
+}
+
+/// The filter's number.
+const LZF: u16 = 32000;
+
+// The filter LZF (number 32000 in the HDF5 Group's list), which h5py writes with
+// `compression="lzf"`.
+//
+// A stream is a sequence of runs. A control byte below 32 is followed by that number of bytes plus
+// 1, to be copied. In any other, the upper 3 bits are a length minus 2 (7: the next byte is added)
+// and the lower 5 the upper bits of a distance minus 1, whose lower byte follows: that length is
+// copied from that distance back in the output. (LibLZF, Marc Lehmann.)
+
+/// The bytes of one chunk, at most `most` of them.
+///
+/// # Errors
+/// A stream that is cut off, repeats bytes from before its beginning, or is longer than `most`.
+fn decompress(data: &[u8], most: usize) -> Result<Vec<u8>, &'static str> {
+    const CUT: &str = "the LZF stream is cut off";
+    let (mut out, mut rest) = (Vec::new(), data);
+    while let Some((control, after)) = rest.split_first() {
+        rest = after;
+        if *control < 32 {
+            let (copied, after) = rest.split_at_checked(usize::from(*control) + 1).ok_or(CUT)?;
+            out.extend_from_slice(copied);
+            rest = after;
+        } else {
+            let mut next = || -> Result<usize, &'static str> {
+                let (byte, after) = rest.split_first().ok_or(CUT)?;
+                rest = after;
+                Ok(usize::from(*byte))
+            };
+            let mut count = usize::from(control >> 5) + 2;
+            if count == 9 {
+                count += next()?;
+            }
+            let distance = (usize::from(control & 31) << 8 | next()?) + 1;
+            let start = out.len().checked_sub(distance);
+            let start = start.ok_or("the LZF stream repeats bytes from before its beginning")?;
+            // The repeated bytes may overlap those that are appended.
+            (start..start + count).for_each(|k| out.push(out[k]));
+        }
+        if out.len() > most {
+            return Err("the LZF stream is longer than a chunk may be");
+        }
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod lzf_tests {
+    use super::*;
+
+    #[test]
+    fn literals_and_repetitions_are_expanded() {
+        // "abc", 6 bytes from 3 back, then 20 from 1 back.
+        let stream = [2, b'a', b'b', b'c', 4 << 5, 2, 7 << 5, 11, 0];
+        let text = decompress(&stream, 100).unwrap();
+        assert_eq!(text, [b"abcabcabc".as_slice(), &[b'c'; 20]].concat());
+        assert_eq!(decompress(&[], 100), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn damaged_streams_are_refused() {
+        for stream in [&[2, b'a'][..], &[1 << 5], &[0, b'a', 7 << 5], &[0, b'a', 1 << 5, 1]] {
+            assert!(decompress(stream, 100).is_err(), "{stream:?}");
+        }
+        assert!(decompress(&[0, b'a', 7 << 5, 255, 0], 100).is_err());
+    }
 }

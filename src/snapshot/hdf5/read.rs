@@ -7,7 +7,7 @@ use glam::DVec3;
 use hdf5_reader::group::Group;
 use hdf5_reader::{Dataset, Datatype};
 
-use super::super::agree::agree;
+use super::super::kinds::agree;
 use super::super::{Column, ColumnType, Input, Problem, ReadOptions, Snapshot, Stored};
 use super::header::{Described, Header};
 use super::names::{self, COMPONENT, COORDINATES, IDS, MASSES, VELOCITIES};
@@ -375,12 +375,9 @@ impl Plan {
             self.snapshot.renumber();
         }
         // Writing restores zeros of the gas.
-        let is_zero = |column: &Column| {
-            (0..column.len()).all(|i| !column.has_value(i) || column.value(i).to_bits() == 0)
-        };
-        self.snapshot
-            .extra
-            .retain(|name, column| !gas_blocks(false).contains(&name.as_str()) || !is_zero(column));
+        self.snapshot.extra.retain(|name, column| {
+            !gas_blocks(false).contains(&name.as_str()) || !column.is_zero()
+        });
         self.snapshot.checked()
     }
 }

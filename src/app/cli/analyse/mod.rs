@@ -1,7 +1,6 @@
 //! `gravitile analyse`: what snapshots and runs show, as tables over time, profiles and pictures.
 
 mod pictures;
-mod potentials;
 mod table;
 
 use std::path::{Path, PathBuf};
@@ -10,16 +9,18 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::options::check_overwrite;
-use super::{Ended, interrupt, print, progress};
+use super::{Ended, interrupt, print};
+use crate::lookup;
 use gravitile::analysis::{Group, Ring, Rings, Shell, Shells, groups};
 use gravitile::bodies::Role;
 use gravitile::error::Error;
 use gravitile::files::replace;
+use gravitile::forces::{ForceEngine, Forces, Identity, Outputs, Sinks, Sources, check_softening};
 use gravitile::input::Input;
 use gravitile::record::RunFolder;
 use gravitile::settings::{EngineRequest, InputRequest, SnapshotChoice, ValueRange};
+use gravitile::sim::Settings;
 use gravitile::units::Units;
-use potentials::Potentials;
 
 /// Measure snapshots and runs over time: radii, motions and bound mass of all bodies and of each
 /// component, profiles in shells, disks in rings; as CSV, JSON or SVG
@@ -127,7 +128,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     let (mut found, mut notes) = (Vec::new(), Vec::new());
     let mut units: Option<Units> = None;
     let requests = requests(args)?;
-    let bar = progress::bar(requests.len() as u64, "snapshots");
+    let bar = print::bar(requests.len() as u64, "snapshots");
     for request in &requests {
         request.load_each(&mut |input| {
             if interrupt::requested() {
@@ -281,4 +282,61 @@ fn measure(
     }
     let time = input.snapshot.time;
     Ok(Measured { input: request.input.clone(), time, names, groups, shells, rings })
+}
+
+// Potentials for the bound mass.
+
+/// Computes potentials with the engine and method that runs of as many bodies have.
+struct Potentials {
+    /// `None` if no potentials are requested.
+    settings: Option<Settings>,
+    eps: Option<f64>,
+    /// The last engine, and for how many bodies it is.
+    engine: Option<(usize, Box<dyn ForceEngine>)>,
+}
+
+impl Potentials {
+    /// What the options say.
+    ///
+    /// # Errors
+    /// Options that contradict each other.
+    pub fn of(args: &Args) -> Result<Self, Error> {
+        args.eps.map_or(Ok(()), check_softening)?;
+        let settings = args.engine.settings()?;
+        settings.check_one_device()?;
+        let settings = Some(settings).filter(|_| !args.no_bound);
+        Ok(Self { settings, eps: args.eps, engine: None })
+    }
+
+    /// The potential at each body, G included.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    pub fn compute(&mut self, input: &Input) -> Result<Option<Vec<f64>>, Error> {
+        let Some(settings) = &self.settings else { return Ok(None) };
+        let bodies = &input.snapshot.bodies;
+        let n = bodies.len();
+        let (_, engine) = match self.engine.take().filter(|(of, _)| *of == n) {
+            Some(engine) => self.engine.insert(engine),
+            None => {
+                let engine = lookup::engine(n, &mut settings.clone())?;
+                self.engine.insert((n, engine))
+            }
+        };
+        let mass = bodies.gravitating_mass(input.snapshot.units.gravitational_constant);
+        let eps = self.eps.unwrap_or(input.run.softening);
+        let outputs = Outputs { potential: true, ..Outputs::ACCELERATION };
+        let mut found = Forces::default();
+        let sinks = Sinks::new(&bodies.position, Identity::Offset(0));
+        engine
+            .set_sources(&Sources::new(&bodies.position, &mass))
+            .and_then(|()| engine.evaluate(&sinks, eps, &outputs, &mut found))
+            .map_err(|error| error.with_ids(&bodies.id))?;
+        Ok(Some(found.potential))
+    }
+
+    /// The engine, in words.
+    pub fn described(&self) -> Option<String> {
+        self.engine.as_ref().map(|(_, engine)| engine.describe())
+    }
 }

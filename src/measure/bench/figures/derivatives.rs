@@ -14,9 +14,9 @@ use crate::measure::plot::{Axis, Curve, CurvePoint, GREY, Plot, short};
 use crate::measure::{Candidate, Derivatives, EngineTier, Kind, Point, Record, Session, Sizes};
 use crate::sim::EngineKind;
 
-pub(super) const PRECISION: Figure = Figure::points("precision", precision_points, precision_plots);
+pub(super) const PRECISION: Figure = Figure::own("precision", measure_precision, precision_plots);
 
-fn precision_points(session: &mut Session<'_>) -> Result<Vec<Point>> {
+fn measure_precision(session: &mut Session<'_>) -> Result<()> {
     let tiers = session.tiers(PRECISION.name)?;
     let mut points = Vec::new();
     for n in Sizes::powers(256, session.sizes.largest, 1) {
@@ -25,7 +25,7 @@ fn precision_points(session: &mut Session<'_>) -> Result<Vec<Point>> {
             Point::all_on_all(tier.name(), n, forces)
         }));
     }
-    Ok(points)
+    session.sweep(PRECISION.name, &points, session.sizes.figure_secs)
 }
 
 fn precision_plots(records: &[Record]) -> Vec<Plot> {
@@ -50,9 +50,9 @@ fn precision_plots(records: &[Record]) -> Vec<Plot> {
     ])
 }
 
-pub(super) const ORDER: Figure = Figure::points("order", order_points, order_plots);
+pub(super) const ORDER: Figure = Figure::own("order", measure_order, order_plots);
 
-fn order_points(session: &mut Session<'_>) -> Result<Vec<Point>> {
+fn measure_order(session: &mut Session<'_>) -> Result<()> {
     let tiers = session.tiers(ORDER.name)?;
     let mut points = Vec::new();
     for n in Sizes::powers(256, session.sizes.largest, 2) {
@@ -63,7 +63,7 @@ fn order_points(session: &mut Session<'_>) -> Result<Vec<Point>> {
             }));
         }
     }
-    Ok(points)
+    session.sweep(ORDER.name, &points, session.sizes.figure_secs)
 }
 
 /// The highest derivative of a record.

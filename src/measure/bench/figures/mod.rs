@@ -66,9 +66,6 @@ enum Measure {
     /// These kernels are timed, by [`Session::sweep`] or, in a page, by
     /// [`sweep_kernels`](super::sweep_kernels).
     Kernels(fn(&Plan<'_>) -> Vec<Point>),
-    /// [`Session::sweep`] times these points.
-    #[cfg(not(target_arch = "wasm32"))]
-    Points(fn(&mut Session<'_>) -> Result<Vec<Point>>),
     /// Its own function adds records to the session.
     #[cfg(not(target_arch = "wasm32"))]
     Own(fn(&mut Session<'_>) -> Result<()>),
@@ -112,16 +109,6 @@ impl Figure {
         }
     }
 
-    /// A figure whose points are timed by [`Session::sweep`].
-    #[cfg(not(target_arch = "wasm32"))]
-    const fn points(
-        name: &'static str,
-        points: fn(&mut Session<'_>) -> Result<Vec<Point>>,
-        plots: fn(&[Record]) -> Vec<Plot>,
-    ) -> Self {
-        Self { name, measure: Measure::Points(points), plots, concludes: &[] }
-    }
-
     /// A figure whose own function adds records to the session.
     #[cfg(not(target_arch = "wasm32"))]
     const fn own(
@@ -150,8 +137,6 @@ impl Figure {
                 let points = points(&session.plan());
                 session.sweep(self.name, &points, session.sizes.figure_secs)
             }
-            Measure::Points(points) => points(session)
-                .and_then(|points| session.sweep(self.name, &points, session.sizes.figure_secs)),
             Measure::Own(measure) => measure(session),
         };
         match measured {

@@ -10,8 +10,8 @@ use super::tree::{Problem, Row, SOFTENING, blank, octgrav, rows, size};
 use crate::error::Result;
 use crate::forces::tree::gpu::{Part, Stage, WalkShape};
 use crate::forces::tree::{Opening, TreeConfig};
+use crate::measure::bench::facts::WalkFacts;
 use crate::measure::bench::session::is_fatal;
-use crate::measure::bench::tree_facts::WalkFacts;
 use crate::measure::plot::{Axis, Curve, CurvePoint, GREY, Plot, short};
 use crate::measure::{Ceiling, Cloud, Record, Session, StepTimer, Timer, TreeTimer};
 

@@ -4,9 +4,7 @@
 //! alike.
 
 mod axis;
-mod bars;
-mod lines;
-mod map;
+mod draw;
 pub(in crate::measure) mod svg;
 
 pub use axis::{Axis, number, short};
@@ -143,9 +141,9 @@ impl Plot {
     pub fn svg_of_width(&self, width: f64) -> String {
         let width = if width < svg::NARROW { width.max(300.0) } else { svg::WIDTH };
         match self {
-            Self::Lines(plot) => lines::draw(plot, width),
-            Self::Bars(plot) => bars::draw(plot, width),
-            Self::Map(plot) => map::draw(plot, width),
+            Self::Lines(plot) => draw::draw_lines(plot, width),
+            Self::Bars(plot) => draw::draw_bars(plot, width),
+            Self::Map(plot) => draw::draw_map(plot, width),
         }
     }
 

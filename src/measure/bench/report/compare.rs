@@ -2,8 +2,7 @@
 
 use minijinja::context;
 
-use super::html::svg;
-use super::template::{render, table};
+use super::html::{render, svg, table};
 use crate::forces::direct::FLOPS;
 use crate::measure::bench::figures::rate;
 use crate::measure::bench::names::markdown;

@@ -3,7 +3,6 @@
 mod compare;
 mod html;
 mod tables;
-mod template;
 
 pub use compare::{Compared, compare};
 pub use html::page;

@@ -7,7 +7,7 @@ use naga::{
     MathFunction, Module, ScalarKind, Statement, TypeInner, UnaryOperator,
 };
 
-use super::memory::{Access, Recorder};
+use super::{Access, Recorder};
 
 /// Beyond this number of evaluations of expressions, by all threads, a loop counts as endless: so many for each pair of a
 /// sink and a source (the chapter's kernel takes 30), but at least [`LEAST`].
@@ -186,7 +186,8 @@ impl<'m> Workgroup<'m> {
                     }
                 }
                 Statement::Block(inner) => {
-                    let inner = self.block(frame, inner, flow.next.clone())?;
+                    let mask = std::mem::replace(&mut flow.next, none.clone());
+                    let inner = self.block(frame, inner, mask)?;
                     merge(&mut flow, inner);
                 }
                 Statement::If { condition, accept, reject } => {
@@ -201,8 +202,8 @@ impl<'m> Workgroup<'m> {
                     let yes = self.block(frame, accept, yes)?;
                     let no = self.block(frame, reject, no)?;
                     flow.next = none.clone();
-                    merge_into(&mut flow, yes);
-                    merge_into(&mut flow, no);
+                    merge(&mut flow, yes);
+                    merge(&mut flow, no);
                 }
                 Statement::Loop { body, continuing, break_if } => {
                     let mut active = flow.next.clone();
@@ -532,60 +533,50 @@ impl<'m> Workgroup<'m> {
             AddressSpace::Storage { .. } => false,
             _ => return Ok(None),
         };
-        let (mut ty, mut offset) = (variable.ty, 0u64);
-        let mut size = 4;
-        for index in &place.path {
-            match &self.module.types[ty].inner {
-                TypeInner::Array { base, stride, .. } => {
-                    offset += u64::from(*index) * u64::from(*stride);
-                    ty = *base;
-                }
-                TypeInner::Struct { members, .. } => {
-                    let member = members.get(*index as usize).ok_or("a member that is none")?;
-                    offset += u64::from(member.offset);
-                    ty = member.ty;
-                }
-                _ => {
-                    // A component of a vector.
-                    offset += u64::from(*index) * 4;
-                    let name = variable.name.clone().unwrap_or_default();
-                    let inside = self.slot(frame, lane, place).is_some();
-                    return Ok(Some(Access {
-                        lane,
-                        variable: name,
-                        in_workgroup,
-                        offset,
-                        size: 4,
-                        writes,
-                        inside,
-                    }));
-                }
-            }
-        }
-        if let TypeInner::Vector { size: count, .. } = self.module.types[ty].inner {
-            size = count as u64 * 4;
-        }
+        let (ty, offset, is_component) = self.follow(variable.ty, &place.path)?;
+        let size = match self.module.types[ty].inner {
+            TypeInner::Vector { size, .. } if !is_component => size as u64 * 4,
+            _ => 4,
+        };
         let name = variable.name.clone().unwrap_or_default();
         let inside = self.slot(frame, lane, place).is_some();
         Ok(Some(Access { lane, variable: name, in_workgroup, offset, size, writes, inside }))
     }
 
+    /// The type behind a path into a `ty`, and its distance in bytes; of a component of a vector
+    /// the vector's type, and true.
+    fn follow(
+        &self,
+        mut ty: Handle<naga::Type>,
+        path: &[u32],
+    ) -> Result<(Handle<naga::Type>, u64, bool)> {
+        let mut offset = 0;
+        for index in path.iter().map(|index| u64::from(*index)) {
+            let (bytes, inner) = match &self.module.types[ty].inner {
+                TypeInner::Array { base, stride, .. } => (index * u64::from(*stride), *base),
+                TypeInner::Struct { members, .. } => {
+                    let member = members.get(index as usize).ok_or("a member that is none")?;
+                    (u64::from(member.offset), member.ty)
+                }
+                _ => return Ok((ty, offset + 4 * index, true)),
+            };
+            (offset, ty) = (offset + bytes, inner);
+        }
+        Ok((ty, offset, false))
+    }
+
     fn zero_at(&self, frame: &Frame<'m>, place: &Place) -> Result<Value> {
-        let mut ty = match place.root {
+        let root = match place.root {
             Root::Global(global) => self.module.global_variables[global].ty,
             Root::Local(local) => frame.function.local_variables[local].ty,
         };
-        for index in &place.path {
-            ty = match &self.module.types[ty].inner {
-                TypeInner::Array { base, .. } => *base,
-                TypeInner::Struct { members, .. } => {
-                    members.get(*index as usize).ok_or("a member that is none")?.ty
-                }
-                TypeInner::Vector { scalar, .. } => return Ok(zero_of(scalar.kind)),
-                _ => return Err("a part of what has none".to_owned()),
-            };
+        match self.follow(root, &place.path)? {
+            (ty, _, false) => self.zero(ty),
+            (ty, ..) => match self.module.types[ty].inner {
+                TypeInner::Vector { scalar, .. } => Ok(zero_of(scalar.kind)),
+                _ => Err("a part of what has none".to_owned()),
+            },
         }
-        self.zero(ty)
     }
 
     /// A value of only zeros.
@@ -634,12 +625,6 @@ fn or(into: &mut [bool], other: &[bool]) {
 
 /// What follows a block inside another.
 fn merge(flow: &mut Flow, inner: Flow) {
-    flow.next = inner.next;
-    or(&mut flow.broke, &inner.broke);
-    or(&mut flow.continued, &inner.continued);
-}
-
-fn merge_into(flow: &mut Flow, inner: Flow) {
     or(&mut flow.next, &inner.next);
     or(&mut flow.broke, &inner.broke);
     or(&mut flow.continued, &inner.continued);
@@ -821,12 +806,9 @@ fn math(fun: MathFunction, values: &[Value]) -> Result<Value> {
         let Value::Many(inner) = value else { return Err("a vector that is none".to_owned()) };
         inner
             .iter()
-            .map(|x| {
-                if let Value::F(x) = x {
-                    Ok(*x)
-                } else {
-                    Err("a vector of other numbers".to_owned())
-                }
+            .map(|x| match x {
+                Value::F(x) => Ok(*x),
+                _ => Err("a vector of other numbers".to_owned()),
             })
             .collect()
     };

@@ -1,6 +1,6 @@
-//! Helper for test engines that wrap another engine.
+//! What tests of several files share, and tests of the whole library.
 
-#![cfg(test)]
+mod lost;
 
 /// Methods of [`gravitile::forces::ForceEngine`] forwarded to the field `inner`.
 macro_rules! answered_by_inner {

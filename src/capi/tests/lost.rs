@@ -1,15 +1,13 @@
 //! Tests of device loss during a call: it returns an error code and NaN results and never blocks.
 
-#![cfg(test)]
-
 use std::ffi::c_int;
 use std::ptr::{null, null_mut};
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use super::cluster::Cluster;
-use super::g6::*;
-use super::registry::{self, Key, Open};
+use crate::cluster::Cluster;
+use crate::g6::*;
+use crate::registry::{self, Key, Open};
 use gravitile::forces::{Method, Order, Precision, TestBodies};
 use gravitile::gpu::{AdapterRequest, Gpu};
 use gravitile::sim::{EngineKind, direct_engine};
