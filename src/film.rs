@@ -111,13 +111,8 @@ impl Cinema {
         size: PictureSize,
         renderer: Renderer,
     ) -> Result<Self> {
-        let mut state = sim.state()?;
+        let state = sim.state()?;
         let shares_device = sim.device().is_some() && renderer != Renderer::Cpu;
-        if shares_device {
-            // Masses on the device include G.
-            let g = sim.settings().gravitational_constant;
-            state.bodies.mass = state.bodies.gravitating_mass(g);
-        }
         let look = Look::new(style, &state.bodies, Some(&state.acceleration))?;
         let device = sim.device().map(|(gpu, _)| gpu);
         let (painter, described) = painter(device, &sim.settings().adapter, size, renderer)?;
@@ -161,13 +156,14 @@ impl Cinema {
                 self.camera(motion, times, &bodies)?
             };
             let frame = sim.frame().expect("made with the bodies on a device");
+            let g = sim.settings().gravitational_constant;
             let (_, buffers) = sim.device().expect("made with the bodies on it");
             let points = DevicePoints {
                 pos_mass: &buffers.position_mass,
                 velocity: &buffers.velocity,
                 acceleration: Some(&buffers.acceleration),
                 count: buffers.count,
-                scale: (&frame).into(),
+                scale: Scale::on_device(&frame, g),
             };
             let points = Points::Device(points);
             (self.painter.paint(points, &camera, &self.look, time_secs)?, camera)
@@ -274,7 +270,7 @@ pub fn still(bodies: &Bodies, settings: &Settings, shot: &Shot, mut film: Film) 
         let now = settings.begins_at();
         settings.frame_of(bodies, now).at(now)
     });
-    let mut painted = match &frame {
+    let painted = match &frame {
         Some(frame) => Cow::Owned(as_on_device(bodies, frame)),
         None => Cow::Borrowed(bodies),
     };
@@ -282,14 +278,11 @@ pub fn still(bodies: &Bodies, settings: &Settings, shot: &Shot, mut film: Film) 
     let camera =
         Director::default().camera(&shot.motion, times, &painted, &shot.style, shot.size)?;
     let device = device.filter(|_| shot.renderer != Renderer::Cpu);
-    if device.is_some() {
-        // Masses on the device include G.
-        painted.to_mut().mass = painted.gravitating_mass(settings.gravitational_constant);
-    }
     let (mut painter, described) =
         painter(device.as_ref(), &settings.adapter, shot.size, shot.renderer)?;
     let look = Look::new(&shot.style, &painted, None)?.in_units(&shot.caption.units);
-    painter.scale_by(frame.as_ref().filter(|_| device.is_some()).map(Scale::from));
+    let frame = frame.as_ref().filter(|_| device.is_some());
+    painter.scale_by(frame.map(|f| Scale::on_device(f, settings.gravitational_constant)));
     let mut image = painter.paint(&*painted, &camera, &look, 0.0)?;
     shot.caption.draw(&mut image, (&camera, &look, &painted.components), times.1);
     film.write(image)?;

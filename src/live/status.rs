@@ -7,7 +7,7 @@ use super::on_worker::OnWorker;
 use super::{Live, Rates, TimeKeeper};
 use crate::forces::direct::gpu::{KernelConfig, KernelRequest, KernelVariant};
 use crate::gpu::{DevicePart, Gpu};
-use crate::render::DevicePoints;
+use crate::render::{DevicePoints, Scale};
 use crate::sim::{Choice, Settings};
 
 /// The progress of the simulation.
@@ -34,7 +34,7 @@ impl Live {
             velocity,
             acceleration: Some(acceleration),
             count: self.count as u32,
-            scale: (&frame).into(),
+            scale: Scale::on_device(&frame, self.settings.gravitational_constant),
         }
     }
 

@@ -183,10 +183,7 @@ impl Look {
                 peak: component_colour(part.role, nth).map(|c| c * white_peak as f32),
                 radius_in_world: radius as f32,
                 white_peak: white_peak as f32,
-                inverse_mean_mass: match part.mean_mass > 0.0 {
-                    true => (1.0 / part.mean_mass) as f32,
-                    false => 0.0,
-                },
+                inverse_mean_mass: Scale::PLAIN.inverse_mass(part.mean_mass) as f32,
                 by_birth: f32::from(
                     style.colour_by == ColourBy::Component
                         && part.role == Role::Disk
@@ -365,9 +362,7 @@ impl Look {
         }
         for (component, &[radius, mean_mass]) in uniform.components.iter_mut().zip(&self.sizes) {
             component.radius_in_world = (radius / scale.length) as f32;
-            if mean_mass > 0.0 {
-                component.inverse_mean_mass = (scale.mass / mean_mass) as f32;
-            }
+            component.inverse_mean_mass = scale.inverse_mass(mean_mass) as f32;
         }
         [uniform.scale_from, uniform.scale_factor] = self.scale_in(scale);
         uniform
@@ -400,6 +395,7 @@ impl Look {
             mass: power_below(
                 self.sizes.iter().map(|[_, mean_mass]| *mean_mass).fold(0.0, f64::max),
             ),
+            gravity: 1.0,
             speed: own(ColourBy::Speed, length / time),
             acceleration: own(ColourBy::Acceleration, length / time / time),
         }

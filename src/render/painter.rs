@@ -271,7 +271,7 @@ impl HostPoints<'_> {
     }
 
     fn mass(&self, i: usize) -> f32 {
-        (self.bodies.mass[i] / self.scale.mass) as f32
+        self.scale.mass_of(self.bodies.mass[i]) as f32
     }
 
     /// Velocity and acceleration of one body in units of the scale, or as the colours need them if

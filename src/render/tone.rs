@@ -13,7 +13,7 @@ use super::glow::{Smoothing, at_least, at_most, shrink_factor};
 use super::hdr_image::{HdrImage, LARGEST};
 use super::image::{Image, PictureSize};
 use super::look::Look;
-use super::map::MapUniform;
+use super::map::{Around, MapUniform, reach_px};
 use super::style::Style;
 
 /// Output of the mid level, as a fraction of full scale (perceptual, 0 to 1).
@@ -171,13 +171,21 @@ impl Developer {
             mixed.row(y, |x, pixel| row[x] = MapUniform::values(pixel));
         });
         let (map, style) = (MapUniform::new(look), &look.style);
+        let reach = reach_px(hdr.size());
+        let crowding = glow.map_or(0.0, |(_, smoothing)| smoothing.crowding);
         let shade = |y: usize, planes: &mut Planes| {
             let at = |x: usize, y: usize| values[y.min(height - 1) * width + x.min(width - 1)];
+            let (above, left) = (y.saturating_sub(reach), |x: usize| x.saturating_sub(reach));
             let [reds, greens, blues] = planes;
             let pixels = reds.iter_mut().zip(greens).zip(blues).enumerate();
             for (x, ((red, green), blue)) in pixels {
-                let near = [at(x, y), at(x + 1, y), at(x, y + 1)];
-                let colour = map.colour(near, &look.uniform.scale, style.background);
+                let around = Around {
+                    here: at(x, y),
+                    next: [at(x + 1, y), at(x, y + 1)],
+                    far: [at(left(x), y), at(x + reach, y), at(x, above), at(x, y + reach)],
+                    reach_px: reach as f32,
+                };
+                let colour = map.colour(&around, crowding, &look.uniform.scale, style.background);
                 [*red, *green, *blue] = colour.map(f32::sqrt);
             }
         };

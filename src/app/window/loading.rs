@@ -197,8 +197,6 @@ async fn load(gpu: Arc<Gpu>, input: InputRequest, request: RunRequest) -> Result
     let default_integration = Integration::of(&default_settings);
     let mut template = loaded.snapshot;
     let bodies = std::mem::take(&mut template.bodies);
-    let mass = bodies.gravitating_mass(template.units.gravitational_constant);
-    let heavy = Bodies { mass, ..bodies.clone() };
     let units_per_sec = default_speed(&loaded.run);
     let ages = ages(&bodies, times_of_formation(&template.extra).as_deref());
     let title = match input.scene() {
@@ -206,20 +204,20 @@ async fn load(gpu: Arc<Gpu>, input: InputRequest, request: RunRequest) -> Result
         _ => name_of(&input).to_owned(),
     };
     let of_second = request.compare.is_some().then(|| (bodies.clone(), settings.clone()));
-    let live = open(&gpu, None, bodies, settings, units_per_sec).await?;
+    let live = open(&gpu, None, bodies.clone(), settings, units_per_sec).await?;
     let_browser_turn().await;
     let notes = Some(std::mem::take(&mut template.notes).join("; "));
     let notes = loaded.chosen.into_iter().chain(notes.filter(|notes| !notes.is_empty())).collect();
     let initial = Initial {
-        survey: Survey::of(&heavy).with_ages(ages),
+        survey: Survey::of(&bodies).with_ages(ages),
         input,
         template,
         hints: loaded.run,
         default_integration,
         names_integrator: loaded.integrator.integrator.is_some(),
         view: loaded.view,
-        centre: heavy.centre_of_mass().into(),
-        bodies: heavy,
+        centre: bodies.centre_of_mass().into(),
+        bodies,
         title,
         throws: request.throws,
         thrown: 0,

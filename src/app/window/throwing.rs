@@ -48,12 +48,13 @@ impl Aim {
     ) -> Self {
         let (initial, settings) = (&session.initial, session.live.settings());
         let g = settings.gravitational_constant;
-        let heavy = &initial.bodies;
+        let bodies = &initial.bodies;
         let [place, tip] = [from, to].map(|pixel| camera.point_at(pixel, size));
         let half_height = camera.distance * (0.5 * camera.fov_rad).tan();
         let positions = latest.map(|state| &state.bodies.position);
-        let positions = positions.filter(|all| all.len() == heavy.len()).unwrap_or(&heavy.position);
-        let escape = escape_speed(positions, &heavy.mass, place, settings.softening);
+        let positions =
+            positions.filter(|all| all.len() == bodies.len()).unwrap_or(&bodies.position);
+        let escape = g.sqrt() * escape_speed(positions, &bodies.mass, place, settings.softening);
         // Without mass, an arrow of that length crosses it in a tenth of the run.
         let full = match escape > 0.0 {
             true => FULL * escape,
@@ -61,7 +62,7 @@ impl Aim {
         };
         let arrow = (tip - place) * (full / half_height);
         let [_, drift] = initial.centre;
-        let mass = form.mass_part * heavy.total_mass() / g;
+        let mass = form.mass_part * bodies.total_mass();
         let resolved = (g * mass * (STEPS * settings.dt).powi(2)).cbrt();
         let spun = form.kind == ThrownKind::Galaxy;
         let turn = |degrees: f64| if spun { (degrees * 10.0).round() / 10.0 + 0.0 } else { 0.0 };
@@ -91,7 +92,7 @@ impl Aim {
     }
 }
 
-/// Speed that escapes from a place, sqrt(-2 phi), for masses that are multiplied by G.
+/// Speed that escapes from a place with G = 1, sqrt(-2 phi).
 fn escape_speed(positions: &[DVec3], mass: &[f64], place: DVec3, softening: f64) -> f64 {
     let stride = positions.len().div_ceil(SAMPLES).max(1);
     let bodies = positions.iter().zip(mass).step_by(stride);
@@ -126,7 +127,6 @@ impl Initial {
         let mut now = state.bodies.clone();
         now.append(&more)?;
         let (place, velocity) = more.centre_of_mass();
-        let more = Bodies { mass: more.gravitating_mass(g), ..more };
         let [before, added] = [self.bodies.total_mass(), more.total_mass()];
         let begins = place - velocity * (state.time - self.template.time);
         let mean = |a: DVec3, b: DVec3| match before + added > 0.0 {

@@ -118,10 +118,7 @@ impl Plan {
         MediumUniform {
             lattice: lattice.as_vec3().to_array(),
             cells_per_length: (scale.length / self.cell) as f32,
-            weight_per_mass: match self.mean_mass > 0.0 {
-                true => (f64::from(WEIGHT) * scale.mass / self.mean_mass) as f32,
-                false => 0.0,
-            },
+            weight_per_mass: (f64::from(WEIGHT) * scale.inverse_mass(self.mean_mass)) as f32,
             mask: mask as u32 - 1,
             counts_all: u32::from(self.counts_all),
             columns: across(size.width()),
@@ -176,7 +173,7 @@ impl Plan {
         let tags: Vec<u32> = chosen.par_iter().map(|&i| bodies.tag(i)).collect();
         let point = |k: usize| Point {
             position: scale.position(bodies.position[chosen[k]]),
-            mass: (bodies.mass[chosen[k]] / scale.mass) as f32,
+            mass: scale.mass_of(bodies.mass[chosen[k]]) as f32,
             tag: tags[k],
             ..Point::default()
         };

@@ -5,8 +5,10 @@ use std::f64::consts::TAU;
 
 use glam::DVec3;
 use gravitile::bodies::{Bodies, Component, Role};
+use gravitile::film::{Cinema, Renderer};
 use gravitile::render::palette::Palette;
-use gravitile::render::{Camera, ColourBy, Look, Painter, PictureSize, Style};
+use gravitile::render::{Camera, CameraMotion, ColourBy, Image, Look, Painter, PictureSize, Style};
+use gravitile::sim::{EngineKind, Settings, Simulation};
 
 use crate::render::gpu::{difference, gpu_painter};
 use crate::render::two_galaxies;
@@ -41,7 +43,10 @@ fn places(
     camera: &Camera,
 ) -> Vec<Option<f64>> {
     let look = Look::new(style, bodies, None).unwrap();
-    let image = painter.paint(bodies, camera, &look, 0.0).unwrap();
+    places_in(&painter.paint(bodies, camera, &look, 0.0).unwrap(), style)
+}
+
+fn places_in(image: &Image, style: &Style) -> Vec<Option<f64>> {
     let mut bytes = Vec::new();
     image.write_png(&mut bytes).unwrap();
     let mut reader = png::Decoder::new(std::io::Cursor::new(bytes)).read_info().unwrap();
@@ -133,6 +138,43 @@ fn mass_in_a_surface_density_map_is_the_mass_in_sight() {
         // Kernels that follow the density move 2 % more mass out of the middle than into it; some
         // crosses the border.
         assert!((found / expected - 1.0).abs() < 0.04, "{found} of {expected}");
+    }
+}
+
+/// Bodies on a device carry G m as mass.
+#[test]
+fn maps_of_bodies_on_a_device_do_not_depend_on_the_gravitational_constant() {
+    let size = PictureSize::new(240, 180).unwrap();
+    let bodies = disk(20_000, 0.0);
+    let picture = |gravitational_constant: f64, style: &Style, start: &Camera| {
+        let settings = Settings {
+            engine: EngineKind::Gpu,
+            gravitational_constant,
+            softening: 0.1,
+            dt: 1e-6,
+            ..Settings::default()
+        };
+        let mut sim = Simulation::new(bodies.clone(), settings).unwrap();
+        let mut cinema = Cinema::new(&mut sim, style, size, Renderer::Gpu).unwrap();
+        let motion = CameraMotion { start: start.clone(), ..CameraMotion::default() };
+        cinema.picture(&mut sim, &motion, 0.0).unwrap()
+    };
+    let (camera, style) = view(ColourBy::SurfaceDensity, [1.0, 1e6]);
+    let area = (camera.distance / camera.focal_px(size)).powi(2);
+    for g in [1.0, 43007.1, 0.0043] {
+        let found: f64 = places_in(&picture(g, &style, &camera), &style)
+            .into_iter()
+            .flatten()
+            .map(|place| libm::pow(10.0, 6.0 * place) * area)
+            .sum();
+        let expected = bodies.total_mass();
+        assert!((found / expected - 1.0).abs() < 0.05, "G = {g}: {found} of {expected}");
+    }
+    for colour_by in [ColourBy::Component, ColourBy::Density] {
+        let style = Style { colour_by, ..Style::default() };
+        let [one, other] = [1.0, 43007.1].map(|g| picture(g, &style, &camera));
+        let (mean, _) = difference(&one, &other);
+        assert!(mean < 0.1, "{colour_by:?}: {mean}");
     }
 }
 

@@ -270,8 +270,7 @@ fn streaks_of_engine_buffers_match_the_host() {
     let bodies = two_galaxies(700);
     let pull = turning(&bodies, 0.8);
     // The buffers have units of their own.
-    let scale =
-        Scale { origin: DVec3::ZERO, length: 2.0, mass: 1.0, speed: 0.25, acceleration: 0.5 };
+    let scale = Scale { length: 2.0, speed: 0.25, acceleration: 0.5, ..Scale::PLAIN };
     // An engine's velocities are relative to the bodies' common motion.
     let drift = Look::new(&Style::default(), &bodies, None).unwrap().drift;
     let relative_velocity: Vec<DVec3> = bodies.velocity.iter().map(|&v| v - drift).collect();
