@@ -156,7 +156,7 @@ fn maps_of_bodies_on_a_device_do_not_depend_on_the_gravitational_constant() {
         };
         let mut sim = Simulation::new(bodies.clone(), settings).unwrap();
         let mut cinema = Cinema::new(&mut sim, style, size, Renderer::Gpu).unwrap();
-        let motion = CameraMotion { start: start.clone(), ..CameraMotion::default() };
+        let motion = CameraMotion { start: *start, ..CameraMotion::default() };
         cinema.picture(&mut sim, &motion, 0.0).unwrap()
     };
     let (camera, style) = view(ColourBy::SurfaceDensity, [1.0, 1e6]);
