@@ -167,7 +167,8 @@ mod tests {
             (-12..12).flat_map(|x| (-12..12).map(move |y| drawn(x, y))).fold(0.0, f32::max)
         };
         let slope = |x: f32, _: f32| 0.05 * x;
-        let bump = |x: f32, y: f32| 0.7 * (-(x * x + y * y) / 18.0).exp();
+        // Line 1 is a circle with a radius of 3.3 pixels.
+        let bump = |x: f32, y: f32| 0.8 + 0.5 * (-(x * x + y * y) / 12.0).exp();
         assert_eq!(most(&slope, 0.0), 1.0);
         assert!(most(&bump, 0.0) < 0.1, "{}", most(&bump, 0.0));
         assert!(most(&bump, 100.0) > 0.9);
