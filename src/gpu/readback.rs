@@ -133,9 +133,10 @@ impl Readback {
             let made = |bytes: u64| new_buffer(device, "readback", bytes, usage);
             match self.staging.get_mut(i) {
                 None => self.staging.push(made(bytes)),
-                // What has grown once will grow again.
+                // What has grown once will grow again, within what the device allows.
                 Some(staging) if staging.size() < bytes => {
-                    *staging = made((bytes + bytes / 4).next_multiple_of(4));
+                    let spare = (bytes + bytes / 4).next_multiple_of(4);
+                    *staging = made(spare.min(device.limits().max_buffer_size).max(bytes));
                 }
                 Some(_) => {}
             }

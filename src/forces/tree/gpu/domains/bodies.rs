@@ -23,8 +23,8 @@ const LEAVING: u64 = 4 * 282;
 
 /// Bytes on the device for each body that there is room for: 150 as on one device
 /// ([`crate::forces::tree::gpu::BYTES_PER_BODY`]); 4 for its number, 16 for keys beside those that
-/// are sorted, 4 for records, 5 for cells and bodies of others and for others.
-const BYTES_PER_BODY: u64 = 179;
+/// are sorted, 4 for records, 6 for boxes, and for cells and bodies of others and for others.
+const BYTES_PER_BODY: u64 = 180;
 
 /// Threads of a workgroup.
 const THREADS: u32 = 256;
