@@ -686,7 +686,7 @@ impl Backend for DomainGroup {
 mod tests {
     use super::*;
     use crate::gpu::AdapterRequest;
-    use crate::scene::{Spread, test_bodies};
+    use crate::scene::{Scene, Spread, test_bodies};
     use crate::sim::EngineKind;
 
     fn adapter() -> Arc<Gpu> {
@@ -709,11 +709,21 @@ mod tests {
         }
     }
 
-    /// The bodies after some steps in domains, of which `with` sees each, and what the first reports.
+    /// The bodies after some steps in domains, of which `with` sees each, and how often the first has
+    /// repeated its walks.
     fn moved(parts: usize, steps: u64, with: impl Fn(&mut PartTree)) -> (String, u64) {
-        let (bodies, settings) = (test_bodies(3000, Spread::Even), settings());
+        moved_of(&test_bodies(3000, Spread::Even), parts, steps, with)
+    }
+
+    fn moved_of(
+        bodies: &Bodies,
+        parts: usize,
+        steps: u64,
+        with: impl Fn(&mut PartTree),
+    ) -> (String, u64) {
+        let settings = settings();
         let devices = vec![adapter(); parts];
-        let mut group = DomainGroup::open(&devices, None, &bodies, None, &settings).unwrap();
+        let mut group = DomainGroup::open(&devices, None, bodies, None, &settings).unwrap();
         group.domains.iter_mut().for_each(|domain| with(&mut domain.tree));
         let dt = settings.dt / group.frame.time;
         group.advance_all((dt, steps), &mut |_| true).unwrap();
@@ -754,6 +764,16 @@ mod tests {
         assert!(moved(2, 12, PartTree::cut_always).0 == expected);
         assert!(moved(4, 12, PartTree::cut_always).0 == expected);
         assert!(moved(4, 11, PartTree::cut_always).0 != expected, "a missing step is seen");
+    }
+
+    /// In a halo, groups are scattered by their own part or by others', another number of them at each
+    /// cut, and no walk is repeated.
+    #[test]
+    fn scattered_groups_miss_no_cell() {
+        let mut scene = Scene::builtin("plummer").unwrap();
+        scene.set_n(40_000).unwrap();
+        let (_, repeats) = moved_of(&scene.build().unwrap(), 4, 5, PartTree::cut_always);
+        assert_eq!(repeats, 0);
     }
 
     /// With a choice of cells that is too bold at first, walks miss some. That is noticed, and the

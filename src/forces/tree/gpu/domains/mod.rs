@@ -766,6 +766,7 @@ impl Stages {
         let questions: Vec<groups::Question> = bytemuck::pod_collect_to_vec(&questions);
         let io = &mut self.io;
         scattered += crowds.settle((io, build), member, &buffers, (&questions, strengths)).await?;
+        let singles = scattered * GROUP as u32;
         let mut total = [u64::from(scattered)];
         exchange::sum_integers(member, &mut total)?;
         // Without room for all their sinks, scattered groups walk as others do. A group that bodies
@@ -781,6 +782,8 @@ impl Stages {
         let (is_complete, mut rest) = self.sending.other_boxes((listed, singles_listed));
         if together || !is_complete {
             self.io.write(tally, sent::BOXES, &[0u32]);
+            // Groups that other ranks' bodies have made scattered are listed by their sinks now.
+            self.sending.expect_singles(singles);
             let sending = &self.sending;
             let record = |pass: &mut wgpu::ComputePass<'_>,
                           params: &mut Params<TreeParams>,

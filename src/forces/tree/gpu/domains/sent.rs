@@ -254,6 +254,11 @@ impl Sending {
         (&self.own_boxes, 0..u64::from(self.expected).min(room) * BOX as u64)
     }
 
+    /// The next list has the boxes of so many single sinks.
+    pub fn expect_singles(&mut self, singles: u32) {
+        self.singles = singles;
+    }
+
     /// Given that there are so many boxes and `singles` single sinks, whether all were listed, and
     /// the range of those that are still to be read.
     pub fn other_boxes(
@@ -467,6 +472,7 @@ impl Sending {
         if !member.all_agree(has_room)? {
             return Ok(Err(needed));
         }
+        io.lap("lengths");
         if !is_packed {
             let rows = Self::rows(sizes.iter().copied(), &others);
             let outgoing = Arc::get_mut(&mut self.outgoing).expect("nobody has it yet");
@@ -506,6 +512,7 @@ impl Sending {
             io.write(&buffers.cell_force, 48 * u64::from(cell), force);
             io.write(&buffers.sources, 16 * u64::from(body), bodies);
         })?;
+        io.lap("messages");
         let mut rows = Vec::new();
         let mut total = [0; 2];
         for &from in &others {
