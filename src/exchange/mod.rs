@@ -58,14 +58,15 @@ pub trait Exchange: Send {
             let row: Vec<u64> = bytemuck::pod_collect_to_vec(row);
             table.push(row.into_iter().map(|length| length as usize).collect());
         })?;
-        self.deliver(mine, &table, receive)
+        let mine: Vec<&[u8]> = mine.iter().map(Vec::as_slice).collect();
+        self.deliver(&mine, &table, receive)
     }
 
     /// [`Exchange::all_to_all`] of messages whose lengths are known: `table[k][l]` is that of the
     /// message from member k to member l.
     fn deliver(
         &mut self,
-        mine: &[Vec<u8>],
+        mine: &[&[u8]],
         table: &[Vec<usize>],
         receive: &mut Reader<'_>,
     ) -> Result<()>;

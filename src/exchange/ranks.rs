@@ -125,7 +125,7 @@ impl Exchange for Ranks {
 
     fn deliver(
         &mut self,
-        mine: &[Vec<u8>],
+        mine: &[&[u8]],
         table: &[Vec<usize>],
         receive: &mut Reader<'_>,
     ) -> Result<()> {

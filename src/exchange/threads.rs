@@ -1,5 +1,6 @@
 //! Exchange between threads of this process, optionally connected to other processes.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
@@ -248,12 +249,13 @@ impl Team {
             Some(*end - members..*end)
         });
         let processes: Vec<Range<usize>> = ends.collect();
-        let slots = &self.messages[parity];
-        let sent_to = |receivers: &Range<usize>| -> Vec<u8> {
-            let sent = |(k, slot): (usize, &RwLock<Message>)| {
-                read(slot).bytes()[lengths.to(self.first + k, receivers.clone())].to_vec()
-            };
-            slots.iter().enumerate().flat_map(sent).collect()
+        let slots: Vec<_> = self.messages[parity].iter().map(read).collect();
+        let sent_to = |receivers: &Range<usize>| -> Cow<'_, [u8]> {
+            let sent = |k: usize| &slots[k].bytes()[lengths.to(self.first + k, receivers.clone())];
+            match slots.len() {
+                1 => Cow::Borrowed(sent(0)),
+                members => (0..members).map(sent).collect::<Vec<_>>().concat().into(),
+            }
         };
         let mut all = write(&self.remote[parity]);
         all.clear();
@@ -270,7 +272,8 @@ impl Team {
                 };
                 let row = |from| processes.iter().map(|to| between(from, to)).collect();
                 let table: Vec<Vec<usize>> = processes.iter().map(row).collect();
-                let mine: Vec<Vec<u8>> = processes.iter().map(sent_to).collect();
+                let mine: Vec<_> = processes.iter().map(sent_to).collect();
+                let mine: Vec<&[u8]> = mine.iter().map(|message| &message[..]).collect();
                 outer.deliver(&mine, &table, &mut receive)
             }
         }
@@ -294,7 +297,7 @@ impl Exchange for Member {
 
     fn deliver(
         &mut self,
-        mine: &[Vec<u8>],
+        mine: &[&[u8]],
         table: &[Vec<usize>],
         receive: &mut Reader<'_>,
     ) -> Result<()> {

@@ -68,7 +68,8 @@ pub fn from_any_rank(text: &str) {
 
 /// Writes a line of the log; in full if `whole` is set.
 pub fn log(out: &mut dyn Write, record: &log::Record, whole: bool) -> std::io::Result<()> {
-    if is_silent() {
+    // Details of the work differ from rank to rank.
+    if is_silent() && record.level() < log::Level::Debug {
         return Ok(());
     }
     let text = match record.target().split("::").next() {
