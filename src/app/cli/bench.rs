@@ -162,7 +162,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     }
     let gpu = adapter(engine, &args.adapter)?;
     // Only if needed: opening an adapter takes seconds on some machines.
-    let shares = chosen.iter().any(|figure| figure.name == "devices") && gpu.is_some();
+    let shares = chosen.iter().any(|figure| figure.name.starts_with("devices"));
     let others = match gpu.as_ref().filter(|_| shares) {
         Some(gpu) => pollster::block_on(gpu.open_others(&args.adapter, DeviceCount::Auto))?,
         None => Vec::new(),
@@ -186,6 +186,9 @@ pub fn main(args: &Args) -> Result<Ended> {
     session.remark = args.remark.as_deref().map(messages::piece).map(|text| text.to_string());
     session.look_at_machine();
     session.others = others;
+    if let Some(folder) = &folder {
+        session.keep = Some(Box::new(|records| folder.write(records)));
+    }
     session.cpu = engine != EngineKind::Gpu;
     if let Some(absent) = absent {
         session.absent = absent.map_err(|error| error.to_string());

@@ -79,6 +79,9 @@ pub struct DevicesFacts {
     /// The time of a step on one device divided by this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speed_up: Option<f64>,
+    /// The most bytes that were allocated on a device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<u64>,
 }
 
 // The fields of a record about forces with derivatives and about runs on individual steps.

@@ -37,6 +37,9 @@ const MOST_REPEATS: f64 = 10_000.0;
 /// Interactions of a first evaluation with derivatives, if no rate is known.
 const TRIAL: f64 = 3e7;
 
+/// Keeps records, for instance in a file.
+pub type Keep<'a> = dyn FnMut(&[Record]) -> Result<()> + 'a;
+
 /// A measuring session: one adapter or none, the CPU engine, and the records so far.
 pub struct Session<'a> {
     /// The adapter, if there is one.
@@ -55,6 +58,8 @@ pub struct Session<'a> {
     /// environment variables, so a program does it before starting threads.
     pub absent: Result<Inspector, String>,
     going: &'a mut Going<'a>,
+    /// Called with all records after each measurement of a long figure.
+    pub keep: Option<Box<Keep<'a>>>,
     ceilings: Option<Ceilings>,
     /// The best rate observed, for predicting how long a size will take.
     gpu_rate: f64,
@@ -85,6 +90,7 @@ impl<'a> Session<'a> {
             records: Vec::new(),
             absent: Err("no compiler for an absent GPU was requested".to_owned()),
             going,
+            keep: None,
             ceilings: None,
             gpu_rate: 0.0,
             cpu_rate: 0.0,
@@ -144,7 +150,7 @@ impl<'a> Session<'a> {
     ///
     /// # Errors
     ///
-    /// The device failed; [`Error::Stopped`].
+    /// The device failed; [`Error::Stopped`]; the records cannot be kept.
     pub(super) fn attempt(
         &mut self,
         mut record: Record,
@@ -156,7 +162,10 @@ impl<'a> Session<'a> {
             Err(error) => record = record.skipped(&error.to_string()),
         }
         self.records.push(record);
-        Ok(())
+        match &mut self.keep {
+            Some(keep) => keep(&self.records),
+            None => Ok(()),
+        }
     }
 
     /// The adapter's ceilings, measured and recorded the first time.

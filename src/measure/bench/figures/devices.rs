@@ -5,7 +5,7 @@ use std::sync::Arc;
 use web_time::Instant;
 
 use super::Figure;
-use super::curves::{OVER_N, curves, of, plot};
+use super::curves::{OVER_N, by_series, curves, of, plot};
 use super::tree::TOO_SLOW;
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
@@ -15,7 +15,7 @@ use crate::forces::tree::{Opening, TreeConfig};
 use crate::forces::{
     ForceEngine, Forces, Identity, Method, Order, Outputs, Precision, Sinks, Sources,
 };
-use crate::gpu::Gpu;
+use crate::gpu::{Gpu, Readback, storage};
 use crate::integrate::{self, blocks::BlockSettings};
 use crate::measure::bench::record::rounded;
 use crate::measure::plot::{Axis, Curve, CurvePoint, Look, Plot};
@@ -23,7 +23,8 @@ use crate::measure::{Cloud, DevicesFacts, Kind, Record, Session, Sizes, TreeTime
 use crate::scene::Scene;
 use crate::sim::{ASKED_FOR, Choice, DeviceGroup, Domains, EngineKind, Settings, Simulation};
 
-pub(super) const DEVICES: Figure = Figure::own("devices", measure, plots);
+pub(super) const DEVICES: Figure = Figure::own("devices", measure_direct, plots_of_direct);
+pub(super) const DEVICES_TREE: Figure = Figure::own("devices-tree", measure_tree, plots_of_tree);
 
 const SOFTENING: f64 = 0.01;
 const DT: f64 = 1e-6;
@@ -33,6 +34,10 @@ const STRICT: Opening = Opening::Acceleration { alpha: 1e-4 };
 const DT_MAX: f64 = 1.0 / 64.0;
 /// Bytes per body that devices exchange, with all pairs and with the tree.
 const BYTES: f64 = 16.0;
+/// Steps of a sample take about this many seconds.
+const SAMPLE_SECS: f64 = 0.2;
+/// Bytes of a copy to the host.
+const COPIED: usize = 1 << 26;
 /// A sample of a run on individual steps covers many blocks, and may take this many times as long.
 const LONGER: f64 = 10.0;
 /// Fixed time of an exchange, in seconds: on two H200 a step of 65,536 bodies by all pairs took
@@ -119,25 +124,42 @@ impl StepMode {
     }
 }
 
-fn measure(session: &mut Session<'_>) -> Result<()> {
-    let Some(gpu) = session.gpu.clone() else { return Ok(()) };
-    let devices: Vec<Arc<Gpu>> = [gpu].into_iter().chain(session.others.clone()).collect();
+fn measure_direct(session: &mut Session<'_>) -> Result<()> {
+    measure(session, DEVICES.name, &[StepMode::Pairs, StepMode::Blocks])?;
+    measure_copies(session)
+}
+
+fn measure_tree(session: &mut Session<'_>) -> Result<()> {
+    let modes = [StepMode::Tree, StepMode::DefaultTree, StepMode::Domains];
+    measure(session, DEVICES_TREE.name, &modes)
+}
+
+/// All devices of the session.
+fn devices_of(session: &Session<'_>) -> Vec<Arc<Gpu>> {
+    session.gpu.iter().chain(&session.others).map(Arc::clone).collect()
+}
+
+fn plural(devices: usize) -> &'static str {
+    if devices == 1 { "" } else { "s" }
+}
+
+fn measure(session: &mut Session<'_>, figure: &str, modes: &[StepMode]) -> Result<()> {
+    let devices = devices_of(session);
     let counts = counts(devices.len());
-    let sizes = StepMode::ALL.iter().map(|mode| mode.sizes(&session.sizes).len());
+    let sizes = modes.iter().map(|mode| mode.sizes(&session.sizes).len());
     session.expect(sizes.sum::<usize>() * counts.len());
-    for mode in StepMode::ALL {
+    for &mode in modes {
         for n in mode.sizes(&session.sizes).to_vec() {
-            let mut model = None;
+            let mut problem = Problem { mode, n, bodies: None, model: None };
             for &count in &counts {
-                let plural = if count == 1 { "" } else { "s" };
-                let series = format!("{count} device{plural}{}", mode.words());
+                let series = format!("{count} device{}{}", plural(count), mode.words());
                 session.step(&format!("N = {n}, {series}"))?;
-                let mut record = session.on_adapter(DEVICES.name, &series, Kind::Devices);
+                let mut record = session.on_adapter(figure, &series, Kind::Devices);
                 record.x = n as f64;
                 (record.sinks, record.sources) = (n as u64, n as u64);
                 record.method = "wall clock, whole steps".to_owned();
                 session.attempt(record, |session, record| {
-                    one(session, &devices[..count], n, mode, &mut model, record)
+                    one(session, &devices[..count], &mut problem, record)
                 })?;
             }
         }
@@ -145,22 +167,91 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
     Ok(())
 }
 
+/// Copies to the host by several devices at once.
+fn measure_copies(session: &mut Session<'_>) -> Result<()> {
+    let devices = devices_of(session);
+    for count in counts(devices.len()) {
+        let series = format!("{count} device{} to the host", plural(count));
+        session.progress(1.0, &series)?;
+        let mut record = session.on_adapter(DEVICES.name, &series, Kind::Transfer);
+        (record.x, record.work) = (COPIED as f64 / 16.0, (count * COPIED) as f64);
+        record.method = "wall clock, all at once".to_owned();
+        session.attempt(record, |session, record| {
+            let mut copies: Vec<Copied> = devices[..count].iter().map(Copied::new).collect();
+            let mut secs = Vec::new();
+            for round in 0..=session.sizes.rounds.0.max(3) {
+                let begun = Instant::now();
+                let fetched: Vec<Result<()>> = std::thread::scope(|scope| {
+                    let fetch = |copy| scope.spawn(move || Copied::fetch(copy));
+                    let all: Vec<_> = copies.iter_mut().map(fetch).collect();
+                    let joined = |thread: std::thread::ScopedJoinHandle<'_, _>| {
+                        thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+                    };
+                    all.into_iter().map(joined).collect()
+                });
+                fetched.into_iter().collect::<Result<Vec<()>>>()?;
+                // The first has new memory.
+                if round > 0 {
+                    secs.push(begun.elapsed().as_secs_f64());
+                }
+            }
+            record.repeats = 1;
+            record.set_samples(&secs);
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+/// Memory of a device, and of the host.
+struct Copied {
+    gpu: Arc<Gpu>,
+    buffer: wgpu::Buffer,
+    readback: Readback,
+    host: Vec<u32>,
+}
+
+impl Copied {
+    fn new(gpu: &Arc<Gpu>) -> Self {
+        let (buffer, host) = (storage(gpu, "copied", COPIED / 16), vec![0; COPIED / 4]);
+        Self { gpu: Arc::clone(gpu), buffer, readback: Readback::default(), host }
+    }
+
+    fn fetch(&mut self) -> Result<()> {
+        let Self { gpu, buffer, readback, host } = self;
+        let mut encoder = gpu.device.create_command_encoder(&Default::default());
+        readback.record(&gpu.device, &mut encoder, &[(&*buffer, 0..COPIED as u64)]);
+        let submission = gpu.queue.submit([encoder.finish()]);
+        readback.submitted();
+        pollster::block_on(gpu.finish(submission))?;
+        pollster::block_on(readback.arrive_as(|words: &[&[u32]]| host.copy_from_slice(words[0])))
+    }
+}
+
+/// What is measured on one device after the other.
+struct Problem {
+    mode: StepMode,
+    n: usize,
+    bodies: Option<Bodies>,
+    /// From the first measurement, on one device.
+    model: Option<Model>,
+}
+
 /// 1, 2, 3, 4, 8, 16, ... and all.
 fn counts(devices: usize) -> Vec<usize> {
     (1..=devices).filter(|n| *n < 4 || n.is_power_of_two() || *n == devices).collect()
 }
 
-/// Measures one number of bodies on these devices. The first measurement, on one device, gives the
-/// `model` for the others.
+/// Measures one number of bodies on these devices.
 fn one(
     session: &Session<'_>,
     devices: &[Arc<Gpu>],
-    n: usize,
-    mode: StepMode,
-    model: &mut Option<Model>,
+    problem: &mut Problem,
     record: &mut Record,
 ) -> Result<()> {
-    let timed = timed(session, devices, n, mode)?;
+    let timed = timed(session, devices, problem)?;
+    let Problem { mode, n, model, .. } = problem;
+    let (mode, n) = (*mode, *n);
     let timed = timed.ok_or_else(|| Error::Outside(TOO_SLOW.to_owned()))?;
     let mean = &timed.mean;
     (record.work, record.repeats) = (mean.work, timed.steps as u32);
@@ -176,6 +267,7 @@ fn one(
         devices: devices.len() as u32,
         exchanging: rounded(mean.exchanging / median),
         speed_up: known.map(|model| rounded(model.alone / median)),
+        memory: timed.memory,
     };
     record.remark = Some(format!(
         "{n} bodies on {}: {:.3} times as fast, {:.1} % of a step in the exchange",
@@ -226,6 +318,8 @@ struct Timed {
     steps: u64,
     /// Mean costs of a step.
     mean: Costs,
+    /// The most bytes that are allocated on a device, if that is known.
+    memory: Option<u64>,
 }
 
 /// A Plummer sphere in virial equilibrium.
@@ -235,21 +329,26 @@ fn virial(n: usize) -> Result<Bodies> {
     scene.build()
 }
 
-/// Steps of `n` bodies on `devices`, as runs take them; `None` if one exceeds the limit.
+/// Steps on `devices`, as runs take them; `None` if one exceeds the limit.
 fn timed(
     session: &Session<'_>,
     devices: &[Arc<Gpu>],
-    n: usize,
-    mode: StepMode,
+    problem: &mut Problem,
 ) -> Result<Option<Timed>> {
+    let Problem { mode, n, bodies, .. } = problem;
+    let mode = *mode;
     let settings = mode.settings(session)?;
-    let bodies = if mode == StepMode::Blocks { virial(n)? } else { Cloud::Plummer.bodies(n) };
-    let n = n as f64;
+    let bodies: &Bodies = match bodies {
+        Some(bodies) => bodies,
+        None if mode == StepMode::Blocks => bodies.insert(virial(*n)?),
+        None => bodies.insert(Cloud::Plummer.bodies(*n)),
+    };
+    let n = *n as f64;
     let work = if mode.tree().is_some() { n } else { n.powi(2) };
     if !matches!(mode, StepMode::Blocks | StepMode::Domains) && devices.len() > 1 {
-        let group = DeviceGroup::open(devices, None, &bodies, None, &settings);
+        let group = DeviceGroup::open(devices, None, bodies, None, &settings);
         let mut group = pollster::block_on(group)?;
-        return samples(session, mode, &mut |steps| {
+        return samples(session, devices, mode, &mut |steps| {
             group.advance(DT, steps, &mut |_| true)?;
             let exchanged = group.take_exchanged();
             let exchanges = exchanged.times as f64;
@@ -260,7 +359,7 @@ fn timed(
     let method = settings.method.unwrap_or(Method::Direct);
     let choice = Choice::of(EngineKind::Gpu, method, ASKED_FOR, devices.first().cloned());
     let choice = Choice { others: devices[1..].to_vec(), ..choice };
-    let mut sim = Simulation::on(choice, bodies, settings)?;
+    let mut sim = Simulation::on(choice, bodies.clone(), settings)?;
     // The blocks do not depend on the number of devices.
     let of_blocks = |sim: &Simulation| {
         sim.blocks().map_or(Costs::default(), |steps| {
@@ -274,7 +373,7 @@ fn timed(
             }
         })
     };
-    samples(session, mode, &mut |steps| {
+    samples(session, devices, mode, &mut |steps| {
         let before = of_blocks(&sim);
         let begun = Instant::now();
         sim.step(steps)?;
@@ -295,6 +394,7 @@ fn timed(
 /// Samples of `take`, which performs the given number of steps.
 fn samples(
     session: &Session<'_>,
+    devices: &[Arc<Gpu>],
     mode: StepMode,
     take: &mut dyn FnMut(u64) -> Result<Costs>,
 ) -> Result<Option<Timed>> {
@@ -313,7 +413,7 @@ fn samples(
         return Ok(None);
     }
     if mode != StepMode::Blocks {
-        steps = (0.5 / first).clamp(2.0, 1000.0) as u64;
+        steps = (SAMPLE_SECS / first).clamp(2.0, 1000.0) as u64;
         timed(steps)?;
     }
     let rounds = session.sizes.rounds.0.max(3);
@@ -321,7 +421,7 @@ fn samples(
     for _ in 0..rounds {
         let (mut all, mut costs) = timed(steps)?;
         if mode != StepMode::Blocks {
-            // Where half a second has 14 steps, an advance takes the time of a step more than they
+            // Where half a second had 14 steps, an advance takes the time of a step more than they
             // do. So steps are timed by the difference of two advances.
             let (longer, more) = timed(3 * steps)?;
             let difference = 0.5 * (longer - all);
@@ -335,7 +435,11 @@ fn samples(
         secs.push(all / steps as f64);
         mean = mean.plus(1.0 / (steps as f64 * rounds as f64), &costs);
     }
-    Ok(Some(Timed { secs, steps, mean }))
+    let allocated = |gpu: &Arc<Gpu>| {
+        gpu.device.generate_allocator_report().map(|report| report.total_allocated_bytes)
+    };
+    let memory = devices.iter().filter_map(allocated).max();
+    Ok(Some(Timed { secs, steps, mean, memory }))
 }
 
 /// Predicts the time on several devices from measurements on one.
@@ -409,8 +513,24 @@ fn rate(gpu: &Arc<Gpu>, n: usize) -> Result<f64> {
     Ok((n as f64).powi(2) / best)
 }
 
-fn plots(records: &[Record]) -> Vec<Plot> {
-    let own = of(records, DEVICES.name, Kind::Devices)
+fn plots_of_direct(records: &[Record]) -> Vec<Plot> {
+    let mut plots = plots(records, DEVICES.name);
+    let copies = by_series(of(records, DEVICES.name, Kind::Transfer), |record| {
+        Some(CurvePoint::at(record.x, record.per_sec()? / 1e9))
+    });
+    if !copies.is_empty() {
+        let x = Axis::powers("copied by each device, in 16 bytes");
+        plots.push(Plot::lines("Copies at once", x, Axis::decades("GB/s"), copies));
+    }
+    plots
+}
+
+fn plots_of_tree(records: &[Record]) -> Vec<Plot> {
+    plots(records, DEVICES_TREE.name)
+}
+
+fn plots(records: &[Record], figure: &'static str) -> Vec<Plot> {
+    let own = of(records, figure, Kind::Devices)
         .filter_map(|record| Some((record, record.devices.as_ref()?)));
     type Row<'r> = (&'r Record, &'r DevicesFacts);
     let several = own.clone().filter(|(_, facts)| facts.devices > 1);

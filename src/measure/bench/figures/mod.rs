@@ -186,6 +186,7 @@ pub const FIGURES: &[Figure] = &[
     tree_times::RATES,
     tree_times::BONSAI,
     devices::DEVICES,
+    devices::DEVICES_TREE,
 ];
 
 /// The figures of kernels, which a page measures too.
