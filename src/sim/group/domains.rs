@@ -687,7 +687,7 @@ mod tests {
     use super::*;
     use crate::gpu::AdapterRequest;
     use crate::scene::{Scene, Spread, test_bodies};
-    use crate::sim::EngineKind;
+    use crate::sim::{ASKED_FOR, Choice, EngineKind, Simulation};
 
     fn adapter() -> Arc<Gpu> {
         let name = std::env::var("GRAVITILE_TEST_ADAPTER").unwrap_or_default();
@@ -761,9 +761,26 @@ mod tests {
     #[test]
     fn cuts_at_each_step_change_no_bit() {
         let (expected, _) = moved(2, 12, |_| ());
-        assert!(moved(2, 12, PartTree::cut_always).0 == expected);
-        assert!(moved(4, 12, PartTree::cut_always).0 == expected);
+        for parts in [2, 4, 8] {
+            assert!(moved(parts, 12, PartTree::cut_always).0 == expected, "{parts} parts");
+        }
         assert!(moved(4, 11, PartTree::cut_always).0 != expected, "a missing step is seen");
+    }
+
+    #[test]
+    #[ignore = "takes minutes: script/test --long"]
+    fn cuts_at_each_of_a_hundred_steps_have_the_bits_of_one_device() {
+        let alone = Settings { domains: Domains::Off, ..settings() };
+        let choice = Choice::of(EngineKind::Gpu, Method::Tree, ASKED_FOR, Some(adapter()));
+        let bodies = test_bodies(3000, Spread::Even);
+        let mut one = Simulation::on(choice, bodies, alone).unwrap();
+        one.step(100).unwrap();
+        let expected = format!("{:?} ", one.bodies().unwrap());
+        for parts in [2, 3, 4, 8] {
+            let (several, repeats) = moved(parts, 100, PartTree::cut_always);
+            assert!(several.starts_with(&expected), "{parts} parts");
+            assert_eq!(repeats, 0, "{parts} parts");
+        }
     }
 
     /// In a halo, groups are scattered by their own part or by others', another number of them at each
