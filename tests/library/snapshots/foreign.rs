@@ -1,7 +1,7 @@
 //! Files of other codes, composed byte by byte.
 
 use glam::DVec3;
-use gravitile::snapshot::{Column, ColumnType, Snapshot};
+use gravitile::snapshot::{Column, ColumnType, Snapshot, Source};
 use gravitile::units::Units;
 
 /// Appends numbers in either byte order.
@@ -129,6 +129,46 @@ fn gadget(big: bool, format: i32, double: bool) -> Vec<u8> {
         data.0.extend([1; 7]);
     });
     file.0
+}
+
+/// Three gas and two halo bodies in two files of format 1, as the user guide of GADGET-2 describes
+/// them: the header's words 31 and 24 to 29 are the number of files and the bodies in all of them.
+#[test]
+fn gadget_in_two_files() {
+    let file = |counts: [i32; 2], first: f32| {
+        let mut file = Bytes(Vec::new(), false);
+        record(&mut file, |data| {
+            data.i32(&[counts[0], counts[1], 0, 0, 0, 0]).f64(&[2.0, 0.5, 0.0, 0.0, 0.0, 0.0]);
+            data.f64(&[0.5, 0.0]).i32(&[0, 0]).i32(&[3, 2, 0, 0, 0, 0]).i32(&[0, 2]);
+            data.0.resize(256, 0);
+        });
+        let n = (counts[0] + counts[1]) as usize;
+        let numbers = |count: usize| (0..count).map(|k| first + k as f32).collect::<Vec<_>>();
+        for count in [3 * n, 3 * n] {
+            record(&mut file, |data| {
+                data.f32(&numbers(count));
+            });
+        }
+        record(&mut file, |data| {
+            let ids = numbers(n);
+            data.i32(&ids.iter().map(|id| *id as i32).collect::<Vec<_>>());
+        });
+        record(&mut file, |data| {
+            data.f32(&numbers(counts[0] as usize));
+        });
+        file.0
+    };
+    let files = [("snap_000.1", file([1, 1], 100.0)), ("snap_000.0", file([2, 1], 0.0))];
+    let parts = files.iter().map(|(name, bytes)| Source::bytes(name, bytes));
+    let snapshot = gravitile::snapshot::read(Source::parts(parts)).unwrap();
+    let bodies = &snapshot.bodies;
+    // Type after type, and in each file after file.
+    assert_eq!(bodies.id, [0, 1, 100, 2, 101]);
+    assert_eq!(bodies.mass, [2.0, 2.0, 2.0, 0.5, 0.5]);
+    assert_eq!(bodies.position[2], DVec3::new(100.0, 101.0, 102.0));
+    assert_eq!(bodies.velocity[3], DVec3::new(6.0, 7.0, 8.0));
+    assert_eq!(snapshot.extra["U"].to_f64()[..3], [0.0, 1.0, 100.0]);
+    assert_eq!(snapshot.time, 0.5);
 }
 
 #[test]
