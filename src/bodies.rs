@@ -153,6 +153,15 @@ impl Bodies {
         self.mass.is_empty()
     }
 
+    /// Makes room for exactly `more` bodies.
+    pub(crate) fn reserve(&mut self, more: usize) {
+        self.id.reserve_exact(more);
+        self.mass.reserve_exact(more);
+        self.position.reserve_exact(more);
+        self.velocity.reserve_exact(more);
+        self.component.reserve_exact(more);
+    }
+
     /// Adds one body to component `component`; its id is its index.
     pub fn push(&mut self, mass: f64, position: DVec3, velocity: DVec3, component: u8) {
         self.id.push(self.len() as u64);

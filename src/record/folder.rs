@@ -8,7 +8,7 @@ use super::lock::{LOCK, Lock};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::sim::MOST_STEPS;
-use crate::snapshot::{self, Snapshot, WriteOptions};
+use crate::snapshot::{self, Listed, Listing, Snapshot, WriteOptions};
 
 /// A folder that holds a run, locked by this process until dropped.
 #[derive(Debug)]
@@ -88,6 +88,7 @@ impl Prepared {
         for name in [FIRST, LOCK] {
             let _ = std::fs::remove_file(path.join(name));
         }
+        remove_unlisted(path);
         if made_here {
             // Removes only an empty folder.
             let _ = std::fs::remove_dir(path);
@@ -119,6 +120,7 @@ impl Drop for RunFolder {
 
 fn remove_pending(path: &Path, lock: Lock, made_here: bool) {
     let _ = std::fs::remove_file(path.join(FIRST));
+    remove_unlisted(path);
     lock.erase();
     if made_here {
         // Removes only an empty folder.
@@ -169,9 +171,16 @@ impl RunFolder {
         Ok(folder)
     }
 
-    /// The folder of a run that another process has locked: writing here does nothing.
+    /// The folder of a run that another process has locked: only files of snapshots in several are
+    /// written here.
     pub fn elsewhere(path: &Path, plan: Plan) -> Self {
         Self { path: path.to_owned(), plan, lock: None, pending: Mutex::default() }
+    }
+
+    /// [`RunFolder::elsewhere`] for a run whose first snapshot is not written yet.
+    pub fn begin_elsewhere(path: &Path, plan: Plan) -> Self {
+        let pending = PendingStart { made_here: false, first: None };
+        Self { path: path.to_owned(), plan, lock: None, pending: Mutex::new(Some(pending)) }
     }
 
     /// [`RunFolder::open`] without a lock, for a folder that another process writes.
@@ -238,9 +247,8 @@ impl RunFolder {
 
     /// Writes the first snapshot and the plan. The snapshot is renamed last, so that at any
     /// interruption the folder holds either no run or one that can be resumed.
-    fn begin(&self, first: &Snapshot) -> Result<()> {
-        let options = WriteOptions { format: Some("gravitile".to_owned()), ..Default::default() };
-        snapshot::write(self.path.join(FIRST), first, &options)?;
+    fn begin(&self, write: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
+        write(&self.path.join(FIRST))?;
         let text = toml::to_string(&self.plan).expect("a plan should be expressible in TOML");
         let text = format!(
             "# A run of gravitile. Continue it with: gravitile resume <this folder>\n{text}"
@@ -255,16 +263,54 @@ impl RunFolder {
     ///
     /// The file cannot be written.
     pub fn write(&self, step: u64, snapshot: &Snapshot) -> Result<()> {
+        self.write_by(step, |path| {
+            let format = Some("gravitile".to_owned());
+            let options = WriteOptions { format, ..WriteOptions::default() };
+            snapshot::write(path, snapshot, &options).map(|_| ())
+        })
+    }
+
+    fn write_by(&self, step: u64, write: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
         if self.lock.is_none() {
             return Ok(());
         }
         let mut pending = self.pending();
         if pending.is_some() {
-            self.begin(snapshot)?;
+            self.begin(write)?;
             *pending = None;
             return Ok(());
         }
-        snapshot::write(self.snapshot_path(step), snapshot, &WriteOptions::default()).map(|_| ())
+        write(&self.snapshot_path(step))
+    }
+
+    /// Writes those of the `files` files of a step's snapshot whose numbers are given, each
+    /// atomically. Until [`RunFolder::write_index`] they are no snapshot.
+    ///
+    /// # Errors
+    ///
+    /// A file cannot be written.
+    pub(super) fn write_files(
+        &self,
+        (step, snapshot): (u64, &Snapshot),
+        numbers: impl Iterator<Item = usize>,
+        files: usize,
+    ) -> Result<Vec<Listed>> {
+        let path = self.snapshot_path(step);
+        numbers.map(|k| snapshot::write_file(&path, snapshot, (k, files))).collect()
+    }
+
+    /// [`RunFolder::write`] for a snapshot whose files are on disk.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be written.
+    pub(super) fn write_index(
+        &self,
+        step: u64,
+        snapshot: &Snapshot,
+        listed: &[Listed],
+    ) -> Result<()> {
+        self.write_by(step, |path| snapshot::write_index(path, snapshot, listed))
     }
 
     /// Removes the snapshot of a step.
@@ -277,7 +323,14 @@ impl RunFolder {
             return Ok(());
         }
         let path = self.snapshot_path(step);
-        std::fs::remove_file(&path).map_err(|e| Error::io("remove", &path, e))
+        let listed = match snapshot::listing(&path) {
+            Some(Listing::Index(files)) => files,
+            _ => 0,
+        };
+        std::fs::remove_file(&path).map_err(|e| Error::io("remove", &path, e))?;
+        // Without an index they are no snapshot, so those that stay do no harm.
+        (0..listed).for_each(|k| drop(std::fs::remove_file(snapshot::nth(&path, k))));
+        Ok(())
     }
 
     /// Writes the state in which a run could not continue; returns the path.
@@ -348,7 +401,9 @@ impl RunFolder {
 pub fn refuse_names_of_runs(path: &Path) -> Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    if folder.unwrap_or(Path::new(".")).join(PLAN).exists() && is_a_runs(&name) {
+    let whole = snapshot::file_of(path).and_then(|(whole, _)| name_of(&whole));
+    let is_a_runs = is_a_runs(&name) || whole.is_some_and(|whole| step_of(&whole).is_some());
+    if folder.unwrap_or(Path::new(".")).join(PLAN).exists() && is_a_runs {
         return Err(Error::file(
             path,
             "is a name that belongs to the run in that folder; choose another name or folder",
@@ -362,13 +417,23 @@ fn is_a_runs(name: &str) -> bool {
     [PLAN, LOG, STOPPED].contains(&name) || step_of(name).is_some()
 }
 
+fn name_of(path: &Path) -> Option<String> {
+    Some(path.file_name()?.to_string_lossy().into_owned())
+}
+
 /// Checks that a folder has no files that a run writes, whether a run's or the user's own.
 fn refuse_existing_files(path: &Path) -> Result<()> {
     let entries = std::fs::read_dir(path).map_err(|e| Error::io("read the folder", path, e))?;
     let names = entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
     let mut names: Vec<String> =
         names.collect::<std::io::Result<_>>().map_err(|e| Error::io("read the folder", path, e))?;
-    names.retain(|name| is_a_runs(name));
+    // What a run that was killed before it had begun has left is removed.
+    let is_in_the_way = |name: &str| {
+        let file = path.join(name);
+        snapshot::file_of(&file).and_then(|(whole, _)| step_of(&name_of(&whole)?)).is_some()
+            && snapshot::listing(&file) != Some(Listing::File)
+    };
+    names.retain(|name| is_a_runs(name) || is_in_the_way(name));
     names.sort();
     let Some(name) = names.first() else { return Ok(()) };
     if names.iter().any(|name| name == PLAN) {
@@ -409,9 +474,32 @@ fn without_plan(path: &Path, name: &str) -> Error {
     )
 }
 
+/// Removes files of snapshots in several whose index was not written, or is of another snapshot by
+/// now. Only the holder of the lock may call it, and before other ranks write.
+fn remove_unlisted(path: &Path) {
+    for entry in std::fs::read_dir(path).into_iter().flatten().flatten() {
+        let file = entry.path();
+        let Some((whole, number)) = snapshot::file_of(&file) else { continue };
+        let is_of_a_run = name_of(&whole).is_some_and(|name| step_of(&name).is_some());
+        if !is_of_a_run || snapshot::listing(&file) != Some(Listing::File) {
+            continue;
+        }
+        let is_listed = match snapshot::listing(&whole) {
+            Some(Listing::Index(files)) => number < files,
+            Some(_) => false,
+            // A damaged index, of which nothing is lost that could be saved.
+            None => whole.exists(),
+        };
+        if !is_listed {
+            let _ = std::fs::remove_file(file);
+        }
+    }
+}
+
 /// Removes files left by a process that was killed while writing. Only the holder of the lock may
 /// call it.
 fn remove_leftovers(path: &Path) {
+    remove_unlisted(path);
     for entry in std::fs::read_dir(path).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let name = name.to_string_lossy();

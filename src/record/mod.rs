@@ -5,6 +5,8 @@
 //! DIR/run.toml               settings, with the engine and kernel that `auto` chose
 //! DIR/step_0000000000.gvt    full snapshots, named by step; one written at an interruption is
 //!                            removed once the resumed run has written its next one
+//! DIR/step_0000000000.0.gvt  with `--files`: the bodies of the first of several files, of which the
+//!                            snapshot is the index, written last
 //! DIR/energy.csv             one row per snapshot, except those of interruptions; with individual
 //!                            steps also the closest passage before it
 //! DIR/stopped.gvt            the last state of a run whose individual steps became too short

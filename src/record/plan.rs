@@ -14,7 +14,7 @@ use crate::frame::Frame;
 use crate::integrate;
 use crate::integrate::blocks::BlockSettings;
 use crate::settings::{
-    AdapterIdentity, AdapterName, AdapterRequest, DeviceCount, Domains, one_or_several,
+    AdapterIdentity, AdapterName, AdapterRequest, DeviceCount, Domains, FileCount, one_or_several,
 };
 use crate::sim::{EngineKind, Settings, Simulation};
 use crate::units::Units;
@@ -42,6 +42,9 @@ pub struct Plan {
     pub steps: u64,
     /// Steps from one snapshot to the next.
     pub steps_per_snapshot: u64,
+    /// Files of each snapshot; no bit of the bodies depends on it.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub files: FileCount,
     /// G, a factor on all masses that attract.
     pub gravitational_constant: f64,
     /// External potentials, as `--field` takes them.
@@ -163,6 +166,7 @@ impl Plan {
             start,
             steps: 0,
             steps_per_snapshot: 0,
+            files: FileCount::ONE,
             gravitational_constant,
             field,
             integrator: integrator.name.to_owned(),

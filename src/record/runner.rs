@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::writer::{LARGE, PendingOutput, Writer, Written};
+use super::writer::{LARGE, PendingOutput, Spread, Writer, Written};
 use super::{EnergyLog, EnergyWarning, RunFolder, StepRow};
 use crate::bodies::Bodies;
 use crate::diagnostics::Diagnostics;
@@ -13,7 +13,7 @@ use crate::forces::{last, rebuilds};
 use crate::frame;
 use crate::integrate::blocks::{PREFIX, Passage, Restart};
 use crate::sim::{Settings, Simulation, State};
-use crate::snapshot::{LONGEST_DT, Snapshot};
+use crate::snapshot::{LONGEST_DT, Listed, Snapshot};
 
 /// How a run ended.
 #[derive(Clone, Debug)]
@@ -51,9 +51,16 @@ pub fn run(
     let obsolete = template.attributes.contains_key(INTERRUPTED).then(|| sim.steps());
     let has_row = obsolete.is_some() || log.ends_with(sim.steps())?;
     let mut energy_initial = log.initial();
+    let spread = spread(sim, folder);
     let (ended, near, written) = std::thread::scope(|scope| {
-        let mut writer =
-            Writer::begin(scope, (folder, sim.settings().clone()), log, template, obsolete)?;
+        let mut writer = Writer::begin(
+            scope,
+            (folder, sim.settings().clone()),
+            log,
+            template,
+            obsolete,
+            spread,
+        )?;
         let first = (has_row, &mut energy_initial);
         let ended = steps(sim, folder, template, first, &mut writer, watch, warn);
         // While the last files are written.
@@ -70,12 +77,20 @@ pub fn run(
     let at_start = matches!(ended, Ok(Ended { awaits_energy: true, .. }));
     energy_initial = energy_initial.or(energy.filter(|_| at_start));
     warnings.iter().for_each(&mut *warn);
+    // Its file is named by the rank that could not write it.
+    if let Err(Failure::Rank(rank)) = ended
+        && spread.is_some_and(|spread| spread.rank != rank)
+    {
+        return Err(Error::Member(format!("rank {rank} could not write its file of a snapshot")));
+    }
     // Errors of earlier writes take precedence.
     let last = last.map_err(|error| with_resume_hint(folder, error))?;
     let logged = match ended {
         Ok(Ended { logged, .. }) => logged,
         Err(Failure::Step(error)) => return Err(stopped(sim, folder, template, error)),
         Err(Failure::Other(error)) => return Err(with_resume_hint(folder, error)),
+        // The writer's own error has been returned.
+        Err(Failure::Rank(_)) => false,
     };
     // A run without steps left writes no row, and neither does an interrupted one.
     let last = last.filter(|(step, _)| *step == sim.steps()).map(|(_, found)| found);
@@ -104,6 +119,8 @@ struct Ended {
 enum Failure {
     /// A step failed.
     Step(Error),
+    /// This rank could not write its file of a snapshot.
+    Rank(usize),
     Other(Error),
 }
 
@@ -111,6 +128,45 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         Self::Other(error)
     }
+}
+
+/// The part of this process in writing snapshots in several files.
+fn spread(sim: &Simulation, folder: &RunFolder) -> Option<Spread> {
+    let (rank, ranks) =
+        sim.choice().ranks.as_ref().map_or((0, 1), |ranks| (ranks.rank(), ranks.size()));
+    let files = folder.plan.files.of(sim.len(), ranks);
+    (files > 1).then_some(Spread { rank, ranks, files })
+}
+
+/// Queues a snapshot. If it is spread over files, waits until all ranks have theirs on disk, and
+/// queues the index.
+fn write(
+    sim: &Simulation,
+    folder: &RunFolder,
+    writer: &Writer,
+    state: &Arc<PendingOutput>,
+) -> Result<(), Failure> {
+    writer.write(state);
+    if spread(sim, folder).is_none() {
+        return Ok(());
+    }
+    // Empty for a rank that failed.
+    let message = writer.listed().map_or(Vec::new(), |own| {
+        let own: &[u8] = bytemuck::cast_slice(&own);
+        [&[1][..], own].concat()
+    });
+    let all = match &sim.choice().ranks {
+        Some(ranks) => ranks.gather_messages(&message)?,
+        None => vec![message],
+    };
+    if let Some(rank) = all.iter().position(Vec::is_empty) {
+        return Err(Failure::Rank(rank));
+    }
+    let each = all.iter().flat_map(|all| bytemuck::pod_collect_to_vec::<u8, Listed>(&all[1..]));
+    let mut listed: Vec<Listed> = each.collect();
+    listed.sort_unstable_by_key(Listed::first);
+    writer.write_index(state, listed);
+    Ok(())
 }
 
 /// Takes steps to the end of the plan. States at each snapshot are read here, and written by
@@ -136,7 +192,7 @@ fn steps(
         let state = match folder.take_first() {
             Some(snapshot) => {
                 let first = Arc::new(PendingOutput { step: sim.steps(), snapshot, step_row });
-                writer.write(&first);
+                write(sim, folder, writer, &first)?;
                 first
             }
             None => {
@@ -202,7 +258,7 @@ fn steps(
         }
         let step_row = StepRow::of(sim.varying());
         let state = Arc::new(PendingOutput { step, snapshot, step_row });
-        writer.write(&state);
+        write(sim, folder, writer, &state)?;
         last = Some(Arc::clone(&state));
         if is_interrupted {
             break;

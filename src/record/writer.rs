@@ -12,7 +12,7 @@ use crate::diagnostics::Diagnostics;
 use crate::error::{Error, Result};
 use crate::integrate::blocks::Passage;
 use crate::sim::Settings;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Listed, Snapshot};
 
 /// Queue length: the snapshot and the row of one state. With the state being written and the one
 /// just read, at most three are in memory; of [`LARGE`] states one.
@@ -28,8 +28,21 @@ pub(super) struct PendingOutput {
     pub step_row: Option<StepRow>,
 }
 
+/// The part of this process in writing each snapshot in several files.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Spread {
+    /// Its rank, and the number of ranks.
+    pub rank: usize,
+    pub ranks: usize,
+    /// Number of files, of which it writes every `ranks`-th.
+    pub files: usize,
+}
+
 enum Job {
+    /// A whole snapshot, or this rank's files of it.
     Snapshot(Arc<PendingOutput>),
+    /// The index of a snapshot whose files are on disk.
+    Index(Arc<PendingOutput>, Vec<Listed>),
     /// A state with the potentials of all bodies, and the closest passage since the last row.
     Row(Arc<PendingOutput>, Vec<f64>, Option<Option<Passage>>),
 }
@@ -53,13 +66,15 @@ pub(super) struct Writer<'scope> {
     /// A message for each job that is done, and the number of those queued for which there was none.
     done: Receiver<()>,
     queued: Cell<usize>,
+    /// The files of each snapshot that this rank has written.
+    listed: Receiver<Vec<Listed>>,
     failed: Arc<AtomicBool>,
     thread: ScopedJoinHandle<'scope, Result<Option<(u64, Diagnostics)>>>,
 }
 
 impl<'scope> Writer<'scope> {
     /// Starts the thread. It removes the snapshot of the step `obsolete` once a later one is
-    /// written.
+    /// written. With `spread` a snapshot is several files, and then its index.
     ///
     /// # Errors
     ///
@@ -70,11 +85,13 @@ impl<'scope> Writer<'scope> {
         log: &'env mut EnergyLog,
         template: &'env Snapshot,
         mut obsolete: Option<u64>,
+        spread: Option<Spread>,
     ) -> Result<Self> {
         let (jobs, taken) = sync_channel(WAITING);
         let (sender, warnings) = channel();
         let (energy_sender, energies) = channel();
         let (done_sender, done) = channel();
+        let (listed_sender, listed) = channel();
         let failed = Arc::new(AtomicBool::new(false));
         let failed_flag = Arc::clone(&failed);
         let work = move || {
@@ -83,7 +100,17 @@ impl<'scope> Writer<'scope> {
                 match job {
                     Job::Snapshot(state) => {
                         let PendingOutput { step, snapshot, .. } = &*state;
+                        if let Some(Spread { rank, ranks, files }) = spread {
+                            let own = (rank..files).step_by(ranks);
+                            let own = folder.write_files((*step, snapshot), own, files)?;
+                            let _ = listed_sender.send(own);
+                            return Ok(());
+                        }
                         folder.write(*step, snapshot)?;
+                        obsolete.take().map_or(Ok(()), |step| folder.remove(step))
+                    }
+                    Job::Index(state, listed) => {
+                        folder.write_index(state.step, &state.snapshot, &listed)?;
                         obsolete.take().map_or(Ok(()), |step| folder.remove(step))
                     }
                     Job::Row(state, potential, passage) => {
@@ -113,7 +140,7 @@ impl<'scope> Writer<'scope> {
         let thread = Builder::new().name("run's files".to_owned()).spawn_scoped(scope, work);
         let thread = thread.map_err(|source| Error::io("write into", &folder.path, source))?;
         let queued = Cell::new(0);
-        Ok(Self { jobs, warnings, energies, done, queued, failed, thread })
+        Ok(Self { jobs, warnings, energies, done, queued, listed, failed, thread })
     }
 
     /// Whether a write has failed, so that nothing more will be written.
@@ -124,6 +151,17 @@ impl<'scope> Writer<'scope> {
     /// Queues a snapshot; waits if the queue is full.
     pub fn write(&self, state: &Arc<PendingOutput>) {
         self.hand_over(Job::Snapshot(Arc::clone(state)));
+    }
+
+    /// Waits until this rank's files of the snapshot that was queued last are on disk; `None` if one
+    /// could not be written.
+    pub fn listed(&self) -> Option<Vec<Listed>> {
+        self.listed.recv().ok()
+    }
+
+    /// Queues the index of a snapshot whose files are on disk.
+    pub fn write_index(&self, state: &Arc<PendingOutput>, listed: Vec<Listed>) {
+        self.hand_over(Job::Index(Arc::clone(state), listed));
     }
 
     /// Queues a row of the log.

@@ -44,5 +44,6 @@ pub(crate) use step_length::check_accuracy;
 pub use steps::{BlockRequest, StepRequest};
 pub use throw::{Throw, ThrownKind};
 pub use values::{
-    DeviceCount, Domains, MAX_PIXELS, MAX_SIDE_PX, PictureSize, Point, Rebuild, ValueRange,
+    DeviceCount, Domains, FileCount, MAX_PIXELS, MAX_SIDE_PX, PictureSize, Point, Rebuild,
+    ValueRange,
 };

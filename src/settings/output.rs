@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Comparison, EngineRequest, InputRequest, LookRequest, PictureSize, Point, StepRequest, Throw,
+    Comparison, EngineRequest, FileCount, InputRequest, LookRequest, PictureSize, Point,
+    StepRequest, Throw,
 };
 
 /// A simulation recorded in a folder.
@@ -31,6 +32,10 @@ pub struct RunRequest {
     /// Folder to write to; created if it does not exist
     #[cfg_attr(feature = "options", arg(long, value_name = "DIR", help_heading = "Run"))]
     pub out: PathBuf,
+    /// Files of each snapshot, beside an index with its name: a number, or ranks for one that each
+    /// rank of MPI writes
+    #[cfg_attr(feature = "options", arg(long, value_name = "COUNT|ranks", default_value_t = FileCount::ONE, help_heading = "Run"))]
+    pub files: FileCount,
     /// Engine and kernel.
     #[cfg_attr(feature = "options", command(flatten))]
     #[serde(flatten)]

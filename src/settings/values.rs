@@ -197,6 +197,58 @@ impl FromStr for DeviceCount {
     }
 }
 
+/// The number of files of each snapshot of a run. As text, a number or `ranks`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum FileCount {
+    /// This many, from 1 to 65,536.
+    These(u32),
+    /// One for each rank of MPI.
+    Ranks,
+}
+
+impl FileCount {
+    /// A single file.
+    pub const ONE: Self = Self::These(1);
+
+    /// The number of files for `n` bodies on `ranks` ranks. Each has a body.
+    pub fn of(self, n: usize, ranks: usize) -> usize {
+        let files = match self {
+            Self::These(files) => files as usize,
+            Self::Ranks => ranks,
+        };
+        files.clamp(1, n.max(1))
+    }
+}
+
+impl Default for FileCount {
+    fn default() -> Self {
+        Self::ONE
+    }
+}
+
+impl fmt::Display for FileCount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::These(files) => files.fmt(f),
+            Self::Ranks => f.write_str("ranks"),
+        }
+    }
+}
+
+impl FromStr for FileCount {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        if text == "ranks" {
+            return Ok(Self::Ranks);
+        }
+        let files = text.parse().ok().filter(|files| (1..=65_536).contains(files));
+        let allowed = "ranks or a number from 1 to 65536";
+        files.map(Self::These).ok_or_else(|| Error::value("--files", text, allowed))
+    }
+}
+
 /// Whether devices that share a tree each have a part of it, or all of it. As text, `on`, `off` or
 /// `auto`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -330,6 +382,7 @@ macro_rules! as_text {
 }
 
 as_text!(
+    FileCount,
     PictureSize,
     Point,
     ValueRange,
@@ -353,6 +406,17 @@ mod tests {
         }
         assert_eq!([0, 1, 3].map(DeviceCount::of_names), [1, 1, 3].map(DeviceCount::These));
         assert!(DeviceCount::default().is_one());
+    }
+
+    #[test]
+    fn files_are_counted_by_ranks_and_bodies() {
+        let of = |text: &str, n, ranks| text.parse::<FileCount>().unwrap().of(n, ranks);
+        assert_eq!([of("ranks", 100, 4), of("ranks", 3, 4), of("ranks", 100, 1)], [4, 3, 1]);
+        assert_eq!([of("7", 100, 2), of("7", 5, 1), of("1", 0, 1)], [7, 5, 1]);
+        for wrong in ["0", "-1", "65537", "rank", ""] {
+            let text = wrong.parse::<FileCount>().unwrap_err().to_string();
+            assert!(text.contains("must be ranks or a number from 1 to 65536"), "{text}");
+        }
     }
 
     #[test]

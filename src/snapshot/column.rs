@@ -83,6 +83,14 @@ macro_rules! each {
 }
 pub(super) use each;
 
+/// Appends `more`, which is moved instead if there is no room for it and nothing before it.
+pub(super) fn append<T>(to: &mut Vec<T>, mut more: Vec<T>) {
+    match to.is_empty() && to.capacity() < more.len() {
+        true => *to = more,
+        false => to.append(&mut more),
+    }
+}
+
 impl Column {
     /// An empty column with room for `capacity` values.
     pub(super) fn with_capacity(kind: ColumnType, capacity: usize) -> Self {
@@ -114,6 +122,19 @@ impl Column {
     /// Whether it has no values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Appends a column of the same type; `None` if it is of another.
+    pub(super) fn append(&mut self, more: Self) -> Option<()> {
+        match (self, more) {
+            (Self::F64(values), Self::F64(more)) => append(values, more),
+            (Self::F32(values), Self::F32(more)) => append(values, more),
+            (Self::U64(values), Self::U64(more)) => append(values, more),
+            (Self::U32(values), Self::U32(more)) => append(values, more),
+            (Self::I64(values), Self::I64(more)) => append(values, more),
+            _ => return None,
+        }
+        Some(())
     }
 
     /// Value `i`, which must be below [`Self::len`]; integers beyond 2^53 are rounded to f64.

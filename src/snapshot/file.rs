@@ -37,7 +37,7 @@ pub fn read_with<'a>(source: impl Into<Source<'a>>, options: &ReadOptions) -> Re
 /// else that of the extension. The write is atomic: to a temporary file in the same folder, synced
 /// to disk, then renamed, so that an older file of that name survives any failure. With
 /// [`WriteOptions::files`] there are several, `path.0`, `path.1`, ..., renamed once all are
-/// complete.
+/// complete, and the index last if the format has one.
 ///
 /// # Errors
 /// As [`Snapshot::to_bytes`]; [`Error::Io`] or [`Error::File`] if the folder is missing or not
@@ -102,9 +102,17 @@ const MOST_FILES: usize = 65_536;
 /// [`Error::Value`] if [`WriteOptions::files`] is out of range.
 pub fn targets(path: impl AsRef<Path>, options: &WriteOptions) -> Result<Vec<PathBuf>> {
     let path = path.as_ref();
+    let format = match &options.format {
+        Some(spec) => find(spec, &mut options.clone()).ok(),
+        None => by_extension(path).ok(),
+    };
+    let has_index = format.and_then(|format| format.files?.is_index).is_some();
     match options.files {
         None | Some(1) => Ok(vec![path.to_owned()]),
-        Some(files @ 2..=MOST_FILES) => Ok((0..files as u64).map(|k| nth(path, k)).collect()),
+        Some(files @ 2..=MOST_FILES) => {
+            let index = has_index.then(|| path.to_owned());
+            Ok((0..files as u64).map(|k| nth(path, k)).chain(index).collect())
+        }
         Some(files) => {
             Err(Error::value("the number of files", files, format!("1 to {MOST_FILES}")))
         }
@@ -347,7 +355,8 @@ impl Output {
         let made = self.made;
         self.made += 1;
         match self.files {
-            1 => self.name.clone(),
+            // The file after those with bodies is their index.
+            files if files == 1 || made == files as u64 => self.name.clone(),
             _ => nth(&self.name, made),
         }
     }
@@ -459,10 +468,10 @@ impl<'a> Series<'a> {
             Some(format) => refuse_foreign(head, &path).map(|()| format)?,
             None => recognise(head, length, &path)?,
         };
-        let mut first = Input::new(vec![first], 1);
-        let files = format.files.map_or(Ok(1), |files| files(&mut first))?.max(1);
-        let first = first.into_first();
-        let mut input = source.gather(first, files, options.part)?;
+        let mut input = match &format.files {
+            Some(several) => source.gather(first, several, options.part)?,
+            None => source.only(first, options.part)?,
+        };
         let times = format.series.map(|times| input.whole(times)).transpose()?;
         Ok(Self { input, format, options: options.clone(), times })
     }

@@ -6,7 +6,7 @@
 //! ```text
 //! header, 32 bytes
 //!   0  8  magic: 89 47 56 54 0D 0A 1A 0A  (\x89 G V T \r \n \x1a \n)
-//!   8  4  u32  version: 2 if an extra column is of another type than f64, else 1
+//!   8  4  u32  version: 3 for an index, 2 if an extra column is of another type than f64, else 1
 //!  12  4  u32  number of fields
 //!  16  8  u64  length of the whole file
 //!  24  4  u32  zero
@@ -47,20 +47,38 @@
 //! All but `units`, `attributes` and the extra columns are required; none may occur twice. The
 //! version is raised only when older readers would misread a file, or reject it without saying why;
 //! a file is written in the lowest version possible.
+//!
+//! # Several files
+//! `snap.gvt` may be the index of `snap.0.gvt`, `snap.1.gvt`, ..., each of which is a file as above
+//! with consecutive bodies. Its first field is `file`. The index has the fields of the table above
+//! the bodies' own, and these:
+//!
+//! | field | in | type | elements | content |
+//! |---|---|---|---|---|
+//! | `file` | a file | u64 | 4 | its number from 0, number of files, first body, bodies in all files |
+//! | `files` | the index | u64 x 4 | files | first body, number of bodies, length in bytes, check sum |
+//! | `bodies` | the index | u64 | 1 | bodies in all files |
+//!
+//! The check sum is the CRC-32 of the CRC-32s of the header and of each field, as they are in the
+//! file. The index is written last, so files without one are not a snapshot.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::ops::Range;
 
 use crc32fast::Hasher;
 use glam::DVec3;
 use rayon::prelude::*;
 
 use super::bytes::{Reader, Writer};
-use super::column::each;
-use super::{Column, ColumnType, Confidence, Endianness, Format, Output, Problem, Snapshot};
-use crate::bodies::{Bodies, Component, Role};
-use crate::error::Result;
+use super::column::{append, each};
+use super::{
+    Column, ColumnType, Confidence, Endianness, Format, Input, Output, Problem, ReadOptions,
+    Several, Snapshot,
+};
+use crate::bodies::{Component, Role};
+use crate::error::{Error, Result};
 use crate::messages;
 use crate::units::Units;
 
@@ -73,9 +91,12 @@ pub(super) const FORMAT: Format = Format {
     units: None,
     modifiers: &[],
     recognise,
-    files: None,
+    files: Some(Several { count, is_index: Some(is_index) }),
     series: None,
-    read: |input, _| input.whole(read),
+    read: |input, options| match input.is_listed() {
+        true => read_files(input, options),
+        false => input.whole(read),
+    },
     write: Some(|snapshot, _, output, _| write(snapshot, output)),
 };
 
@@ -85,8 +106,17 @@ const MAGIC: [u8; 8] = *b"\x89GVT\r\n\x1a\n";
 const VERSION_1: u32 = 1;
 /// Extra columns have types.
 const VERSION_2: u32 = 2;
+/// The index of several files.
+const INDEX: u32 = 3;
 const HEADER_BYTES: usize = 32;
 const EXTRA: &str = "extra/";
+/// The field of one file of several.
+const FILE: &str = "file";
+/// The least bytes of a body: id, mass, position, velocity, component.
+const BODY_BYTES: u64 = 8 + 8 + 24 + 24 + 1;
+/// The fields of an index.
+const FILES: &str = "files";
+const BODIES: &str = "bodies";
 
 const U8: u8 = 1;
 const U64: u8 = 3;
@@ -127,29 +157,53 @@ fn recognise(head: &[u8], _length: u64) -> Confidence {
 const ORDER: Endianness = Endianness::Little;
 
 fn read(bytes: &[u8]) -> Result<Snapshot, Problem> {
-    let mut reader = Reader::new(bytes, ORDER);
-    let (version, count) = header(&mut reader, bytes)?;
-    let mut fields = BTreeMap::new();
-    for _ in 0..count {
-        let field = Field::next(&mut reader, bytes)?;
-        let (name, at) = (field.name, field.at);
-        if fields.insert(name, field).is_some() {
-            let name = messages::piece(name);
-            return Err(format!("the field '{name}' at byte {at} is present twice"));
-        }
-    }
-    if reader.left() > 0 {
-        return Err(format!(
-            "has {} bytes after its last field, which ends at byte {}",
-            reader.left(),
-            reader.at()
-        ));
-    }
-    build(&fields, version)
+    let file = Parsed::of(bytes)?;
+    let mut snapshot = file.without_bodies()?;
+    file.bodies(&mut snapshot, 0)?;
+    snapshot.checked()
 }
 
-/// Checks the header; returns the version and the number of fields.
-fn header(reader: &mut Reader, bytes: &[u8]) -> Result<(u32, u32), Problem> {
+/// A file whose checksums and lengths fit.
+struct Parsed<'a> {
+    version: u32,
+    fields: BTreeMap<&'a str, Field<'a>>,
+    /// The check sum by which an index lists it.
+    checksum: u32,
+}
+
+impl<'a> Parsed<'a> {
+    fn of(bytes: &'a [u8]) -> Result<Self, Problem> {
+        let mut reader = Reader::new(bytes, ORDER);
+        let (version, count, crc) = header(&mut reader, bytes)?;
+        let mut sum = Hasher::new();
+        sum.update(&crc.to_le_bytes());
+        let mut fields = BTreeMap::new();
+        for _ in 0..count {
+            let field = Field::next(&mut reader, bytes)?;
+            sum.update(&field.crc.to_le_bytes());
+            let (name, at) = (field.name, field.at);
+            if fields.insert(name, field).is_some() {
+                let name = messages::piece(name);
+                return Err(format!("the field '{name}' at byte {at} is present twice"));
+            }
+        }
+        if reader.left() > 0 {
+            return Err(format!(
+                "has {} bytes after its last field, which ends at byte {}",
+                reader.left(),
+                reader.at()
+            ));
+        }
+        Ok(Self { version, fields, checksum: sum.finalize() })
+    }
+
+    fn field(&self, name: &str) -> Result<&Field<'a>, Problem> {
+        self.fields.get(name).ok_or_else(|| format!("has no field '{name}'"))
+    }
+}
+
+/// Checks the header; returns the version, the number of fields and the header's checksum.
+fn header(reader: &mut Reader, bytes: &[u8]) -> Result<(u32, u32, u32), Problem> {
     let magic = reader.take(8, "the magic of a gravitile snapshot")?;
     if magic != MAGIC {
         return Err(format!(
@@ -166,15 +220,15 @@ fn header(reader: &mut Reader, bytes: &[u8]) -> Result<(u32, u32), Problem> {
     if crc != crc32fast::hash(&bytes[..HEADER_BYTES - 4]) {
         return Err("is damaged: the checksum of its header (bytes 0 to 27) does not match".into());
     }
-    if !(VERSION_1..=VERSION_2).contains(&version) {
+    if !(VERSION_1..=INDEX).contains(&version) {
         return Err(format!(
-            "is of version {version}, but this program reads versions {VERSION_1} to {VERSION_2}"
+            "is of version {version}, but this program reads versions {VERSION_1} to {INDEX}"
         ));
     }
     if length != bytes.len() as u64 {
         return Err(format!("has {} bytes, but was written with {length}", bytes.len()));
     }
-    Ok((version, count))
+    Ok((version, count, crc))
 }
 
 /// A field as it is in the file.
@@ -185,6 +239,7 @@ struct Field<'a> {
     count: u64,
     data: &'a [u8],
     at: usize,
+    crc: u32,
 }
 
 impl<'a> Field<'a> {
@@ -208,7 +263,7 @@ impl<'a> Field<'a> {
         }
         let name = std::str::from_utf8(name)
             .map_err(|_| format!("the name of {what} is not UTF-8 text"))?;
-        Ok(Self { name, kind: kind_and_width[0], width: kind_and_width[1], count, data, at })
+        Ok(Self { name, kind: kind_and_width[0], width: kind_and_width[1], count, data, at, crc })
     }
 
     /// The data, if the field has this type and width and its lengths agree.
@@ -312,57 +367,300 @@ fn pad(reader: &mut Reader, what: &str) -> Result<(), Problem> {
     reader.take(zeros as u64, what).map(|_| ())
 }
 
-fn build(fields: &BTreeMap<&str, Field>, version: u32) -> Result<Snapshot, Problem> {
-    let field = |name| fields.get(name).ok_or_else(|| format!("has no field '{name}'"));
-    let mut units = Units {
-        gravitational_constant: field("gravitational_constant")?.one_f64()?,
-        ..Units::default()
-    };
-    if let Some(field) = fields.get("units") {
-        let [length, mass, time] = field.texts()?[..] else {
-            return Err(field.wrong("should hold three names: of length, mass and time"));
+impl Parsed<'_> {
+    /// All but the bodies and their columns.
+    fn without_bodies(&self) -> Result<Snapshot, Problem> {
+        let mut units = Units {
+            gravitational_constant: self.field("gravitational_constant")?.one_f64()?,
+            ..Units::default()
         };
-        (units.length, units.mass, units.time) = (length.into(), mass.into(), time.into());
-    }
-    let mut snapshot = Snapshot { time: field("time")?.one_f64()?, units, ..Snapshot::default() };
-    if let Some(field) = fields.get("attributes") {
-        for (key, value) in field.pairs()? {
-            snapshot.attributes.insert(key.into(), value.into());
+        if let Some(field) = self.fields.get("units") {
+            let [length, mass, time] = field.texts()?[..] else {
+                return Err(field.wrong("should hold three names: of length, mass and time"));
+            };
+            (units.length, units.mass, units.time) = (length.into(), mass.into(), time.into());
         }
-    }
-    let components = field("components")?;
-    let role = |name: &str| {
-        Role::from_name(name).ok_or_else(|| {
-            let known = Role::ALL.map(|(_, name)| name).join(", ");
-            let name = messages::piece(name);
-            components.wrong(format!("has an unknown role '{name}'; known are: {known}"))
-        })
-    };
-    let components = components
-        .pairs()?
-        .iter()
-        .map(|(name, r)| Ok(Component::new(*name, role(r)?)))
-        .collect::<Result<_, Problem>>()?;
-    snapshot.bodies = Bodies {
-        id: values(field("id")?.typed(U64, 1, 8)?, 8),
-        mass: field("mass")?.f64s()?,
-        position: field("position")?.vectors()?,
-        velocity: field("velocity")?.vectors()?,
-        component: values(field("component")?.typed(U8, 1, 1)?, 1),
-        components,
-    };
-    for (name, field) in fields {
-        if let Some(column) = name.strip_prefix(EXTRA) {
-            snapshot.extra.insert(column.into(), field.column(version)?);
+        let time = self.field("time")?.one_f64()?;
+        let mut snapshot = Snapshot { time, units, ..Snapshot::default() };
+        if let Some(field) = self.fields.get("attributes") {
+            for (key, value) in field.pairs()? {
+                snapshot.attributes.insert(key.into(), value.into());
+            }
         }
+        let components = self.field("components")?;
+        let role = |name: &str| {
+            Role::from_name(name).ok_or_else(|| {
+                let known = Role::ALL.map(|(_, name)| name).join(", ");
+                let name = messages::piece(name);
+                components.wrong(format!("has an unknown role '{name}'; known are: {known}"))
+            })
+        };
+        snapshot.bodies.components = components
+            .pairs()?
+            .iter()
+            .map(|(name, r)| Ok(Component::new(*name, role(r)?)))
+            .collect::<Result<_, Problem>>()?;
+        if let Some(newton) = snapshot.units.contradiction() {
+            let units = &snapshot.units;
+            snapshot.notes.push(format!(
+                "states {units}, but G is {newton:.6} in these units: the stated G is used"
+            ));
+        }
+        Ok(snapshot)
     }
-    if let Some(newton) = snapshot.units.contradiction() {
-        let units = &snapshot.units;
-        snapshot.notes.push(format!(
-            "states {units}, but G is {newton:.6} in these units: the stated G is used"
-        ));
+
+    /// Appends the bodies and their columns; returns their number. New columns get room for `room`.
+    fn bodies(&self, to: &mut Snapshot, room: usize) -> Result<usize, Problem> {
+        let begun = to.bodies.len();
+        let bodies = &mut to.bodies;
+        append(&mut bodies.id, values(self.field("id")?.typed(U64, 1, 8)?, 8));
+        append(&mut bodies.mass, self.field("mass")?.f64s()?);
+        append(&mut bodies.position, self.field("position")?.vectors()?);
+        append(&mut bodies.velocity, self.field("velocity")?.vectors()?);
+        append(&mut bodies.component, values(self.field("component")?.typed(U8, 1, 1)?, 1));
+        let count = to.bodies.len() - begun;
+        for (name, field) in &self.fields {
+            let Some(column) = name.strip_prefix(EXTRA) else { continue };
+            let read = field.column(self.version)?;
+            // A column that not all files have is too short at the end.
+            let empty = || Column::with_capacity(read.kind(), room);
+            let there = to.extra.entry(column.into()).or_insert_with(empty);
+            there.append(read).ok_or_else(|| field.wrong("is of another type elsewhere"))?;
+        }
+        Ok(count)
     }
-    snapshot.checked()
+}
+
+// Several files.
+
+/// A file of a snapshot in several, as the index lists it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
+pub(crate) struct Listed {
+    first: u64,
+    bodies: u64,
+    bytes: u64,
+    checksum: u64,
+}
+
+impl Listed {
+    /// The number of its first body.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn first(&self) -> u64 {
+        self.first
+    }
+
+    /// The numbers of its bodies.
+    fn range(&self) -> Range<u64> {
+        self.first..self.first.saturating_add(self.bodies)
+    }
+}
+
+/// Bodies in words, the last one included.
+fn in_words(range: Range<u64>) -> String {
+    match range.end.saturating_sub(range.start) {
+        0 => "no bodies".to_owned(),
+        1 => format!("body {}", range.start),
+        _ => format!("bodies {} to {}", range.start, range.end - 1),
+    }
+}
+
+fn is_index(head: &[u8]) -> bool {
+    head.len() > 12 && head.starts_with(&MAGIC) && ORDER.u32(&head[8..]) == INDEX
+}
+
+/// The number of files of the snapshot; 1 for a file of its own.
+fn count(input: &mut Input) -> Result<u64> {
+    if is_index(input.head()?) {
+        let (path, bytes) = input.load_first()?;
+        let index = Parsed::of(bytes).and_then(|index| index.listed());
+        return index
+            .map(|(listed, _)| listed.len() as u64)
+            .map_err(|problem| Error::file(path, problem));
+    }
+    // The field is the first one, so that no more than the head is read.
+    let head = input.head()?;
+    let mut reader = Reader::new(head, ORDER);
+    let field =
+        reader.take(HEADER_BYTES as u64, "the header").and_then(|_| Field::next(&mut reader, head));
+    Ok(field.ok().and_then(|field| field.file().ok()).map_or(1, |[_, files, ..]| files))
+}
+
+impl Field<'_> {
+    /// The four numbers of the field `file`.
+    fn file(&self) -> Result<[u64; 4], Problem> {
+        if self.name != FILE {
+            return Err(format!("has no field '{FILE}'"));
+        }
+        let numbers: Vec<u64> = values(self.typed(U64, 1, 8)?, 8);
+        <[u64; 4]>::try_from(numbers)
+            .map_err(|numbers| self.wrong(format!("has {} numbers instead of 4", numbers.len())))
+    }
+}
+
+impl Parsed<'_> {
+    /// The files of an index, and the number of bodies in all of them. Each body is in one file.
+    fn listed(&self) -> Result<(Vec<Listed>, u64), Problem> {
+        if self.version != INDEX {
+            return Err(
+                "is a snapshot of its own, but the index of several files was expected".into()
+            );
+        }
+        let numbers: Vec<u64> = values(self.field(FILES)?.typed(U64, 4, 8)?, 8);
+        let listed: Vec<Listed> = bytemuck::cast_slice(&numbers).to_vec();
+        let bodies: Vec<u64> = values(self.field(BODIES)?.typed(U64, 1, 8)?, 8);
+        let [bodies] = bodies[..] else {
+            return Err(self.field(BODIES)?.wrong("should hold one number"));
+        };
+        if listed.len() < 2 {
+            return Err(format!("lists {} files, but at least 2 were expected", listed.len()));
+        }
+        let mut next = 0;
+        for (k, file) in listed.iter().enumerate() {
+            let is = file.range();
+            if is.start != next {
+                let (what, twice) = match is.start < next {
+                    true => (is.start..next.min(is.end), "twice"),
+                    false => (next..is.start, "in no file"),
+                };
+                let what = in_words(what);
+                return Err(format!(
+                    "lists {what} {twice}: file {k} should begin at body {next}, but it lists {}",
+                    in_words(is)
+                ));
+            }
+            next = is.end;
+        }
+        if next != bodies {
+            return Err(format!("lists {next} bodies in its files, but {bodies} in all"));
+        }
+        Ok((listed, bodies))
+    }
+}
+
+/// Reads the files that an index lists, or the one of `options.part`.
+fn read_files(input: &mut Input, options: &ReadOptions) -> Result<Snapshot> {
+    let (path, bytes) = input.load_first()?;
+    let wrong = |problem: Problem| Error::file(path, problem);
+    let index = Parsed::of(bytes).map_err(wrong)?;
+    let (listed, bodies) = index.listed().map_err(wrong)?;
+    let mut snapshot = index.without_bodies().map_err(wrong)?;
+    let name = messages::path(path, messages::PIECE);
+    let path = path.to_owned();
+    // What the index says is believed as far as there are bytes.
+    let is_possible = |n: &usize| *n as u64 <= input.length() / BODY_BYTES;
+    let room = usize::try_from(bodies).ok().filter(is_possible).filter(|_| options.part.is_none());
+    let room = room.unwrap_or(0);
+    snapshot.bodies.reserve(room);
+    input.load_others(|place, bytes| {
+        let k = options.part.map_or(place, |part| part as usize);
+        let file = Parsed::of(bytes)?;
+        let others = "they belong to different snapshots";
+        let (expected, files) = (&listed[k], listed.len() as u64);
+        let [number, of, first, all] = match file.fields.get(FILE) {
+            Some(field) => field.file()?,
+            None => return Err(format!("is a snapshot of its own, but {name} lists it as file {k} of {files}")),
+        };
+        if [number, of, first, all] != [k as u64, files, expected.first, bodies] {
+            return Err(format!(
+                "is file {number} of {of} and begins at body {first} of {all}, but {name} lists file {k} of {files}, which begins at body {} of {bodies}: {others}",
+                expected.first
+            ));
+        }
+        let time = file.field("time")?.one_f64()?;
+        if time.to_bits() != snapshot.time.to_bits() {
+            return Err(format!("says the time is {time:?}, but {name} says {:?}: {others}", snapshot.time));
+        }
+        if bytes.len() as u64 != expected.bytes {
+            return Err(format!("has {} bytes, but {name} lists {}", bytes.len(), expected.bytes));
+        }
+        if u64::from(file.checksum) != expected.checksum {
+            return Err(format!(
+                "has the check sum {:08x}, but {name} lists {:08x}: it is whole, but from another run or step",
+                file.checksum, expected.checksum
+            ));
+        }
+        let found = file.bodies(&mut snapshot, room)? as u64;
+        match found == expected.bodies {
+            true => Ok(()),
+            false => Err(format!("has {found} bodies, but {name} lists {}", expected.bodies)),
+        }
+    })?;
+    snapshot.checked().map_err(|problem| Error::file(&path, problem))
+}
+
+/// What a file on disk is in a snapshot of several files.
+#[cfg(not(target_arch = "wasm32"))]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Listing {
+    /// The index of this many files.
+    Index(u64),
+    /// One of the files.
+    File,
+    /// A snapshot of its own.
+    Whole,
+}
+
+/// What the file `path` is, by its first bytes; `None` if it cannot be read or is damaged.
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) fn listing(path: &std::path::Path) -> Option<Listing> {
+    let mut input = Input::new(vec![super::source::Part::on_disk(path.to_owned()).ok()?], 1);
+    let is_index = is_index(input.head().ok()?);
+    let is_own = input.head().ok()?.starts_with(&MAGIC);
+    match count(&mut input).ok()? {
+        files if is_index => Some(Listing::Index(files)),
+        2.. => Some(Listing::File),
+        _ => is_own.then_some(Listing::Whole),
+    }
+}
+
+/// The bodies of file `k` of `files`.
+fn share(n: usize, k: usize, files: usize) -> Range<usize> {
+    let begin = |k: usize| (n as u128 * k as u128 / files as u128) as usize;
+    begin(k)..begin(k + 1)
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+/// Writes file `k` of `files` of the valid snapshot with the name `path`, for [`write_index`].
+///
+/// # Errors
+/// As [`super::write()`].
+pub(crate) fn write_file(
+    path: &std::path::Path,
+    snapshot: &Snapshot,
+    (k, files): (usize, usize),
+) -> Result<Listed> {
+    let path = super::source::nth(path, k as u64);
+    let file = Outfile::one(snapshot, (k, files)).map_err(|problem| cannot(&path, &problem))?;
+    let mut checksum = 0;
+    crate::files::replace_with(&path, |to| {
+        checksum = file.write(to)?;
+        Ok(())
+    })?;
+    Ok(file.listed(checksum))
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+/// Writes the index of the `listed` files of a snapshot, once all are on disk. Its name may be
+/// changed to theirs later.
+///
+/// # Errors
+/// As [`super::write()`].
+pub(crate) fn write_index(
+    path: &std::path::Path,
+    snapshot: &Snapshot,
+    listed: &[Listed],
+) -> Result<()> {
+    snapshot
+        .validate()
+        .map_err(|error| Error::file(path, format!("cannot be written: {error}")))?;
+    let file = Outfile::index(snapshot, listed).map_err(|problem| cannot(path, &problem))?;
+    crate::files::replace_with(path, |to| file.write(to).map(|_| ()))
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+fn cannot(path: &std::path::Path, problem: &str) -> Error {
+    Error::file(path, format!("cannot be written: {problem}"))
 }
 
 // Writing `.gvt` files straight from the bodies' arrays: nothing is encoded first, and while a
@@ -374,14 +672,76 @@ const PIECE: usize = 8 << 20;
 /// Loses nothing; fails only for names longer than 65,535 bytes and texts too long for their length
 /// field, before anything is written.
 fn write(snapshot: &Snapshot, output: &mut Output) -> Result<()> {
-    let fields = fields(snapshot).map_err(|problem| output.wrong(problem))?;
-    let is_plain = |column: &Column| column.kind() == ColumnType::F64;
-    let version = if snapshot.extra.values().all(is_plain) { VERSION_1 } else { VERSION_2 };
-    let length = HEADER_BYTES + fields.iter().map(Outgoing::length).sum::<usize>();
-    output.stream(length, |file| {
-        file.write_all(&head_of_file(version, fields.len() as u32, length as u64))?;
-        fields.iter().try_for_each(|field| field.write(file))
-    })
+    let files = output.files();
+    let mut listed = Vec::new();
+    for k in 0..files {
+        let file = Outfile::one(snapshot, (k, files)).map_err(|problem| output.wrong(problem))?;
+        let mut checksum = 0;
+        output.stream(file.length, |to| {
+            checksum = file.write(to)?;
+            Ok(())
+        })?;
+        listed.push(file.listed(checksum));
+    }
+    if files > 1 {
+        let index = Outfile::index(snapshot, &listed).map_err(|problem| output.wrong(problem))?;
+        output.stream(index.length, |to| index.write(to).map(|_| ()))?;
+    }
+    Ok(())
+}
+
+/// A file to be written.
+struct Outfile<'a> {
+    version: u32,
+    fields: Vec<Outgoing<'a>>,
+    length: usize,
+    bodies: Range<usize>,
+}
+
+impl<'a> Outfile<'a> {
+    fn new(version: u32, fields: Vec<Outgoing<'a>>, bodies: Range<usize>) -> Self {
+        let length = HEADER_BYTES + fields.iter().map(Outgoing::length).sum::<usize>();
+        Self { version, fields, length, bodies }
+    }
+
+    /// File `k` of `files`.
+    fn one(snapshot: &'a Snapshot, (k, files): (usize, usize)) -> Result<Self, Problem> {
+        let n = snapshot.bodies.len();
+        let bodies = share(n, k, files);
+        let mut fields = Vec::new();
+        if files > 1 {
+            fields.push(integers(FILE, 1, &[k, files, bodies.start, n].map(|of| of as u64))?);
+        }
+        fields.extend(without_bodies(snapshot)?);
+        fields.extend(of_bodies(snapshot, bodies.clone())?);
+        let is_plain = |column: &Column| column.kind() == ColumnType::F64;
+        let version = if snapshot.extra.values().all(is_plain) { VERSION_1 } else { VERSION_2 };
+        Ok(Self::new(version, fields, bodies))
+    }
+
+    fn index(snapshot: &'a Snapshot, listed: &[Listed]) -> Result<Self, Problem> {
+        let mut fields = without_bodies(snapshot)?;
+        fields.push(integers(FILES, 4, bytemuck::cast_slice(listed))?);
+        fields.push(integers(BODIES, 1, &[snapshot.bodies.len() as u64])?);
+        Ok(Self::new(INDEX, fields, 0..0))
+    }
+
+    /// Writes it; returns the check sum by which an index lists it.
+    fn write(&self, to: &mut dyn Write) -> std::io::Result<u32> {
+        let head = head_of_file(self.version, self.fields.len() as u32, self.length as u64);
+        to.write_all(&head)?;
+        let mut sum = Hasher::new();
+        sum.update(&head[HEADER_BYTES - 4..]);
+        for field in &self.fields {
+            sum.update(&field.write(to)?.to_le_bytes());
+        }
+        Ok(sum.finalize())
+    }
+
+    fn listed(&self, checksum: u32) -> Listed {
+        let [first, bodies] = [self.bodies.start, self.bodies.len()].map(|of| of as u64);
+        Listed { first, bodies, bytes: self.length as u64, checksum: checksum.into() }
+    }
 }
 
 fn head_of_file(version: u32, count: u32, length: u64) -> Vec<u8> {
@@ -395,34 +755,46 @@ fn head_of_file(version: u32, count: u32, length: u64) -> Vec<u8> {
     header.bytes
 }
 
-fn fields(snapshot: &Snapshot) -> Result<Vec<Outgoing<'_>>, Problem> {
-    let bodies = &snapshot.bodies;
-    let n = bodies.len();
+fn without_bodies(snapshot: &Snapshot) -> Result<Vec<Outgoing<'_>>, Problem> {
     let units = &snapshot.units;
     let attributes: Vec<&str> =
         snapshot.attributes.iter().flat_map(|(key, value)| [key.as_str(), value]).collect();
+    let components = &snapshot.bodies.components;
     let components: Vec<&str> =
-        bodies.components.iter().flat_map(|c| [c.name.as_str(), c.role.name()]).collect();
-    let mut fields = vec![
+        components.iter().flat_map(|c| [c.name.as_str(), c.role.name()]).collect();
+    Ok(vec![
         one_f64("time", snapshot.time)?,
         one_f64("gravitational_constant", snapshot.units.gravitational_constant)?,
         texts("units", &[&units.length, &units.mass, &units.time])?,
         texts("attributes", &attributes)?,
         texts("components", &components)?,
-        Outgoing::new("id", U64, 1, n, raw(&bodies.id))?,
-        Outgoing::new("mass", F64, 1, n, raw(&bodies.mass))?,
-        Outgoing::new("position", F64, 3, n, raw::<f64>(bytemuck::cast_slice(&bodies.position)))?,
-        Outgoing::new("velocity", F64, 3, n, raw::<f64>(bytemuck::cast_slice(&bodies.velocity)))?,
-        Outgoing::new("component", U8, 1, n, raw(&bodies.component))?,
+    ])
+}
+
+fn of_bodies(snapshot: &Snapshot, range: Range<usize>) -> Result<Vec<Outgoing<'_>>, Problem> {
+    let (bodies, n) = (&snapshot.bodies, range.len());
+    let [position, velocity] = [&bodies.position, &bodies.velocity]
+        .map(|vectors| raw::<f64>(bytemuck::cast_slice(&vectors[range.clone()])));
+    let mut fields = vec![
+        Outgoing::new("id", U64, 1, n, raw(&bodies.id[range.clone()]))?,
+        Outgoing::new("mass", F64, 1, n, raw(&bodies.mass[range.clone()]))?,
+        Outgoing::new("position", F64, 3, n, position)?,
+        Outgoing::new("velocity", F64, 3, n, velocity)?,
+        Outgoing::new("component", U8, 1, n, raw(&bodies.component[range.clone()]))?,
     ];
     for (name, column) in &snapshot.extra {
-        let (kind, n) = (column.kind(), column.len());
+        let kind = column.kind();
         let code = COLUMNS.iter().find(|(known, _)| *known == kind).map(|(_, code)| *code);
         let code = code.ok_or_else(|| format!("it has no columns of {}", kind.name()))?;
-        let data = each!(column, values => raw(values));
+        let data = each!(column, values => raw(&values[range.clone()]));
         fields.push(Outgoing::new(format!("{EXTRA}{name}"), code, 1, n, data)?);
     }
     Ok(fields)
+}
+
+fn integers<'a>(name: &'static str, width: u8, values: &[u64]) -> Result<Outgoing<'a>, Problem> {
+    let count = values.len() / usize::from(width);
+    Outgoing::new(name, U64, width, count, Cow::Owned(raw(values).into_owned()))
 }
 
 /// The values in little-endian bytes; a copy only where memory has the other order.
@@ -488,7 +860,8 @@ impl<'a> Outgoing<'a> {
         self.head.len() + self.data.len().next_multiple_of(8) + 8
     }
 
-    fn write(&self, file: &mut dyn Write) -> std::io::Result<()> {
+    /// Writes it; returns its checksum.
+    fn write(&self, file: &mut dyn Write) -> std::io::Result<u32> {
         let mut sum = Hasher::new();
         sum.update(&self.head);
         file.write_all(&self.head)?;
@@ -506,8 +879,10 @@ impl<'a> Outgoing<'a> {
         let padding = padding(self.data.len());
         sum.update(padding);
         file.write_all(padding)?;
-        file.write_all(&sum.finalize().to_le_bytes())?;
-        file.write_all(&[0; 4])
+        let sum = sum.finalize();
+        file.write_all(&sum.to_le_bytes())?;
+        file.write_all(&[0; 4])?;
+        Ok(sum)
     }
 }
 

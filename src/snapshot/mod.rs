@@ -38,10 +38,14 @@ pub use file::{
 pub use losses::Losses;
 pub use model::Snapshot;
 pub(crate) use rescale::FIELD;
-// Only runs in folders, which a browser does not have, name it.
+// Only runs in folders, which a browser does not have, name these.
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) use gvt::{Listed, Listing, listing, write_file, write_index};
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) use rescale::LONGEST_DT;
 pub use source::{Input, Source, exists};
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) use source::{file_of, nth};
 
 #[cfg(feature = "hdf5")]
 use source::Stored;
@@ -82,9 +86,8 @@ pub struct Format {
     pub modifiers: &'static [Modifier],
     /// Judges a file by its first bytes (up to 64 KiB) and its length in bytes.
     pub recognise: fn(head: &[u8], length: u64) -> Confidence,
-    /// For formats that allow several files: the number of files, from any of them. `None`: a
-    /// snapshot is always one file.
-    pub files: Option<fn(&mut Input) -> Result<u64>>,
+    /// For formats that allow several files. `None`: a snapshot is always one file.
+    pub files: Option<Several>,
     /// For formats of which a file may hold several snapshots: their times, in the file's order.
     /// `None`: a file is always one snapshot.
     pub series: Option<TimesFn>,
@@ -95,6 +98,16 @@ pub struct Format {
     /// Writes the files of a valid snapshot, noting what is lost; `None` for formats that are only
     /// read. Callers use [`write()`].
     pub write: Option<WriteFn>,
+}
+
+/// How a format spreads a snapshot over several files.
+#[derive(Clone, Copy, Debug)]
+pub struct Several {
+    /// The number of files with bodies, from any file of the snapshot.
+    pub count: fn(&mut Input) -> Result<u64>,
+    /// For formats with an index, a file with the snapshot's own name that lists the others:
+    /// whether these first bytes are those of one.
+    pub is_index: Option<fn(head: &[u8]) -> bool>,
 }
 
 /// The type of [`Format::series`].

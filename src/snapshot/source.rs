@@ -1,10 +1,11 @@
 //! The source of a snapshot: bytes with a name, a path, or the several files of one snapshot.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::Problem;
+use super::{Problem, Several};
 use crate::error::{Error, Result};
 use crate::files::Found;
 use crate::{files, messages};
@@ -45,25 +46,108 @@ impl<'a> Source<'a> {
         match &self.0 {
             Kind::Bytes { name, bytes } => Part::of_bytes(name, bytes),
             Kind::Path(path) => Part::on_disk(first(path)?),
-            Kind::Parts(parts) => match parts.first() {
+            // An index has the shortest name.
+            Kind::Parts(parts) => match parts.iter().min_by_key(|part| part.name().len()) {
                 Some(part) => part.first(),
                 None => Err(Error::value("the number of files of a snapshot", 0, "at least 1")),
             },
         }
     }
 
-    /// All files of a snapshot that has `files` of them according to the `first`; with `only`, just
-    /// the file of that number.
+    /// The name of a file; nothing for several.
+    fn name(&self) -> &OsStr {
+        match &self.0 {
+            Kind::Bytes { name, .. } => Path::new(name),
+            Kind::Path(path) => path,
+            Kind::Parts(_) => Path::new(""),
+        }
+        .file_name()
+        .unwrap_or_default()
+    }
+
+    /// The `first` file of a format whose snapshots are single files.
+    pub(super) fn only(self, first: Part<'a>, only: Option<u64>) -> Result<Input<'a>> {
+        self.unlisted(first, 1, only)
+    }
+
+    /// All files of a snapshot, of which the `first` says how many there are; with `only`, just the
+    /// file of that number, after the index if there is one.
     pub(super) fn gather(
         self,
         first: Part<'a>,
-        files: u64,
+        several: &Several,
         only: Option<u64>,
     ) -> Result<Input<'a>> {
-        if let Some(only) = only.filter(|only| *only >= files) {
-            let allowed = format!("0 to {}, as the snapshot has them", files - 1);
-            return Err(Error::value("the number of the file to read", only, allowed));
+        let (first, files) = counted(first, several)?;
+        match several.is_index {
+            Some(is_index) if files > 1 => {
+                let (mut index, mut files) = (first, files);
+                if !is_index(index.head()?) {
+                    (index, files) = counted(self.index(&index, files)?, several)?;
+                }
+                if !is_index(index.head()?) {
+                    let problem = "is a snapshot of its own, but there are files beside it of a snapshot in several: give it another name, or remove them";
+                    return Err(Error::file(&index.path, problem));
+                }
+                refuse_number(only, files)?;
+                Ok(Input { is_listed: true, ..Input::new(self.listed(index, files, only)?, files) })
+            }
+            _ => self.unlisted(first, files, only),
         }
+    }
+
+    /// The index of the snapshot to which the file `part`, one of `files`, belongs.
+    fn index(&self, part: &Part<'a>, files: u64) -> Result<Part<'a>> {
+        let base = number_of(part, files)?.base;
+        if matches!(self.0, Kind::Path(_)) && files::exists(&base) {
+            return Part::on_disk(base);
+        }
+        let base = messages::path(&base, messages::PIECE);
+        let missing = match self.0 {
+            Kind::Path(_) => "is not there: the snapshot was never finished, or the file was moved",
+            _ => "was not given: all of them are needed",
+        };
+        let problem = format!("is {}, but their index {base} {missing}", part_of_several(files));
+        Err(Error::file(&part.path, problem))
+    }
+
+    /// The index and the files that it lists, which have its name with their numbers.
+    fn listed(self, index: Part<'a>, files: u64, only: Option<u64>) -> Result<Vec<Part<'a>>> {
+        let numbers = only.map_or(0..files, |only| only..only + 1);
+        let missing = |path: &Path, is: &str| {
+            let name = messages::path(path, messages::PIECE);
+            let problem = format!("is the index of a snapshot in {files} files, but {name} {is}");
+            Err(Error::file(&index.path, problem))
+        };
+        if let Kind::Parts(parts) = &self.0
+            && parts.len() as u64 > files + 1
+        {
+            let given = parts.len() - 1;
+            let problem = format!(
+                "is the index of a snapshot in {files} files, but {given} were given with it"
+            );
+            return Err(Error::file(&index.path, problem));
+        }
+        let mut found = Vec::new();
+        for path in numbers.map(|k| nth(&index.path, k)) {
+            let name = path.file_name();
+            match &self.0 {
+                Kind::Path(_) if files::exists(&path) => found.push(Part::on_disk(path)?),
+                Kind::Path(_) => return missing(&path, "is not there"),
+                Kind::Parts(parts) => match parts.iter().find(|part| Some(part.name()) == name) {
+                    Some(part) => found.push(part.first()?),
+                    None => return missing(&path, "was not given"),
+                },
+                Kind::Bytes { .. } => return missing(&path, "was not given"),
+            }
+        }
+        found.insert(0, index);
+        Ok(found)
+    }
+
+    /// All `files` of a snapshot without an index; with `only`, just the file of that number.
+    fn unlisted(self, first: Part<'a>, files: u64, only: Option<u64>) -> Result<Input<'a>> {
+        refuse_number(only, files)?;
         let found = match self.0 {
             Kind::Parts(parts) => given(parts, files, only)?,
             Kind::Path(requested) if files == 1 => {
@@ -97,6 +181,19 @@ impl From<PathBuf> for Source<'_> {
 pub fn exists(path: impl AsRef<Path>) -> bool {
     let path = path.as_ref();
     files::exists(path) || first_of(path).is_some()
+}
+
+/// The file, and the number of files that it says there are.
+fn counted<'a>(part: Part<'a>, several: &Several) -> Result<(Part<'a>, u64)> {
+    let mut input = Input::new(vec![part], 1);
+    let files = (several.count)(&mut input)?.max(1);
+    Ok((input.parts.swap_remove(0), files))
+}
+
+fn refuse_number(only: Option<u64>, files: u64) -> Result<()> {
+    let Some(only) = only.filter(|only| *only >= files) else { return Ok(()) };
+    let allowed = format!("0 to {}, as the snapshot has them", files - 1);
+    Err(Error::value("the number of the file to read", only, allowed))
 }
 
 fn part_of_several(files: u64) -> String {
@@ -180,10 +277,11 @@ fn refuse_common_name(requested: &Path, first: &Part) -> Result<()> {
 /// Enough bytes to recognise any format, including the header line of a table.
 const HEAD: u64 = 64 * 1024;
 
-/// The files of one snapshot in the order of their numbers, not yet read.
+/// The files of one snapshot in the order of their numbers, not yet read. An index comes first.
 pub struct Input<'a> {
     parts: Vec<Part<'a>>,
     files: u64,
+    is_listed: bool,
 }
 
 /// One file.
@@ -290,7 +388,12 @@ fn refuse_empty(path: &Path, length: u64) -> Result<()> {
 impl<'a> Input<'a> {
     /// Takes `parts` of a snapshot of `files` files: all of them, or one.
     pub(super) fn new(parts: Vec<Part<'a>>, files: u64) -> Self {
-        Self { parts, files }
+        Self { parts, files, is_listed: false }
+    }
+
+    /// Whether the first file is the index of the others.
+    pub(super) fn is_listed(&self) -> bool {
+        self.is_listed
     }
 
     /// Number of files of the whole snapshot.
@@ -302,7 +405,7 @@ impl<'a> Input<'a> {
     pub(super) fn name(&self) -> PathBuf {
         let path = &self.parts[0].path;
         match (self.parts.len(), Numbered::of(path)) {
-            (2.., Some(name)) => name.base,
+            (2.., Some(name)) if !self.is_listed => name.base,
             _ => path.clone(),
         }
     }
@@ -324,9 +427,31 @@ impl<'a> Input<'a> {
         Ok(self.parts.iter().map(Part::stored).collect())
     }
 
-    /// The first file, for [`super::Source::gather`].
-    pub(super) fn into_first(mut self) -> Part<'a> {
-        self.parts.swap_remove(0)
+    /// Length of all files in bytes.
+    pub(super) fn length(&self) -> u64 {
+        self.parts.iter().map(Part::length).fold(0, u64::saturating_add)
+    }
+
+    /// Reads all of the first file.
+    pub(super) fn load_first(&mut self) -> Result<(&Path, &[u8])> {
+        let first = &mut self.parts[0];
+        first.read(u64::MAX)?;
+        Ok((&first.path, first.bytes()))
+    }
+
+    /// Reads the files after the first one after another, so that only one is in memory.
+    pub(super) fn load_others(
+        &mut self,
+        mut receive: impl FnMut(usize, &[u8]) -> Result<(), Problem>,
+    ) -> Result<()> {
+        for (k, part) in self.parts[1..].iter_mut().enumerate() {
+            part.read(u64::MAX)?;
+            receive(k, part.bytes()).map_err(|problem| Error::file(&part.path, problem))?;
+            if let Content::OnDisk(_, bytes) = &mut part.content {
+                *bytes = Vec::new();
+            }
+        }
+        Ok(())
     }
 
     /// Reads all files.
@@ -339,20 +464,20 @@ impl<'a> Input<'a> {
 
     /// Reads a format that always has a single file.
     pub(super) fn whole<T>(&mut self, read: impl FnOnce(&[u8]) -> Result<T, Problem>) -> Result<T> {
-        let (path, bytes) = self.load()?[0];
+        let (path, bytes) = self.load_first()?;
         read(bytes).map_err(|problem| Error::file(path, problem))
     }
 }
 
 // Names of the files of a snapshot in several files: `snap_000.0`, `snap_000.1`, ... for
-// `snap_000`; numbers may have leading zeros. In HDF5 the number comes before the extension:
-// `snap_000.0.hdf5` for `snap_000.hdf5`.
+// `snap_000`; numbers may have leading zeros. In HDF5 and `.gvt` the number comes before the
+// extension: `snap_000.0.hdf5` for `snap_000.hdf5`.
 
 /// Most digits of a number: 2^64 has 20.
 const MOST_DIGITS: usize = 20;
 
 /// Extensions that the number precedes.
-const AFTER_NUMBER: [&str; 2] = ["hdf5", "h5"];
+const AFTER_NUMBER: [&str; 3] = ["hdf5", "h5", "gvt"];
 
 /// The name without an extension of [`AFTER_NUMBER`], and the extension.
 fn without_extension(path: &Path) -> (PathBuf, Option<&str>) {
@@ -372,7 +497,7 @@ fn appended(path: &Path, extension: Option<&str>) -> PathBuf {
 }
 
 /// The name of file `k` of the snapshot `base`, as files are written.
-pub(super) fn nth(base: &Path, k: u64) -> PathBuf {
+pub(crate) fn nth(base: &Path, k: u64) -> PathBuf {
     with_digits(base, k, 1)
 }
 
@@ -410,6 +535,12 @@ impl Numbered {
             < with_digits(&self.base, self.number, self.digits).as_os_str().len();
         if begins_with_zero || (!plain.exists() && padded.exists()) { padded } else { plain }
     }
+}
+
+/// The name of the whole snapshot and the number of the file, for a name that ends in one.
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) fn file_of(path: &Path) -> Option<(PathBuf, u64)> {
+    Numbered::of(path).map(|name| (name.base, name.number))
 }
 
 /// The first file of the snapshot `base`, if it exists. An extension of [`AFTER_NUMBER`] may be

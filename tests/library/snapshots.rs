@@ -7,6 +7,7 @@ mod damage;
 mod files;
 mod foreign;
 mod large;
+mod listed;
 mod losses;
 mod nemo;
 mod parts;

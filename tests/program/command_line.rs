@@ -307,7 +307,7 @@ fn multi_file_snapshots_work_in_every_command() {
     let first = at("run/step_0000000000.gvt");
     let output =
         works(&["convert", &first, &at("snap"), "--to", "gadget2-f64-raw", "--files", "3"]);
-    assert!(output.contains("snap.0 to .2"), "{output}");
+    assert!(output.contains("3 files, ") && output.contains("snap.2\n"), "{output}");
     let files = ["convert", &first, &at("snap"), "--to", "gadget2", "--files", "3"];
     refused(&files, &["snap.0: is there already"]);
     refused(&["convert", &first, &at("t"), "--to", "tipsy", "--files", "3"], &["gadget1, gadget2"]);
@@ -346,7 +346,23 @@ fn multi_file_snapshots_work_in_every_command() {
     assert!(works(&["formats"]).contains("snap_000.3"));
     let formats = json(&["formats", "--json"]);
     let several = |format: &&serde_json::Value| format["in_several_files"] == true;
-    assert_eq!(formats.as_array().unwrap().iter().filter(several).count(), 3);
+    assert_eq!(formats.as_array().unwrap().iter().filter(several).count(), 4);
+
+    // The project's own format has an index.
+    let (own, part) = (at("own.gvt"), at("own.2.gvt"));
+    let output = works(&["convert", &first, &own, "--files", "3"]);
+    assert!(output.contains("4 files, ") && output.contains("own.gvt\n"), "{output}");
+    refused(&["convert", &first, &own, "--files", "3"], &["own.0.gvt: is there already"]);
+    for name in [&own, &part] {
+        works(&["render", name, "--out", &at("own.png"), "--size", "64x64", "--force"]);
+        assert_eq!(snapshot::read(name).unwrap(), snapshot::read(&first).unwrap());
+    }
+    std::fs::remove_file(at("own.1.gvt")).unwrap();
+    for name in [&own, &part] {
+        let words = ["own.gvt: is the index of a snapshot in 3 files", "own.1.gvt is not there"];
+        refused(&["convert", name, &at("d.gvt")], &words);
+        refused(&["forces", name], &words);
+    }
 }
 
 #[test]

@@ -8,6 +8,7 @@ use crate::common::shapes;
 use crate::common::skip;
 
 mod ends;
+mod files;
 mod launched;
 mod lost;
 mod tuned;

@@ -2,6 +2,7 @@
 
 use crate::program;
 
+use gravitile::snapshot;
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
@@ -47,6 +48,68 @@ fn assert_refused(output: &Output, words: &[&str]) -> String {
 fn assert_succeeds(mut command: Command) {
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// A killed process leaves files without an index, and a resumed run other numbers of files.
+#[test]
+fn snapshots_in_several_files_resume_like_single_ones() {
+    let folder = tempfile::tempdir().unwrap();
+    let [out, whole] = ["several", "whole"].map(|name| folder.path().join(name));
+    assert_succeeds(run("100", &whole));
+    let mut begin = run("100", &out);
+    begin.args(["--files", "3"]);
+    assert_succeeds(begin);
+    let names = file_names(&out);
+    let mut expected = ["energy.csv", "run.lock", "run.toml"].map(str::to_owned).to_vec();
+    for step in [0, 5, 10] {
+        expected.extend([".0", ".1", ".2", ""].map(|k| format!("step_{step:010}{k}.gvt")));
+    }
+    assert_eq!(names, expected);
+    let assert_same = || {
+        for step in [0, 5, 10] {
+            let [here, there] = [&out, &whole]
+                .map(|run| snapshot::read(run.join(format!("step_{step:010}.gvt"))).unwrap());
+            assert_eq!(here, there, "{step}");
+        }
+        let logs = [&out, &whole].map(|run| std::fs::read(run.join("energy.csv")).unwrap());
+        assert!(logs[0] == logs[1]);
+    };
+    assert_same();
+
+    // One file of the last snapshot is missing: the one before it is taken, and what is left over
+    // goes away.
+    let part = |step: u64, k: usize| out.join(format!("step_{step:010}.{k}.gvt"));
+    std::fs::remove_file(part(10, 1)).unwrap();
+    let output = resume(&out).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{text}");
+    assert!(text.contains("damaged snapshot") && text.contains("10.1.gvt is not there"), "{text}");
+    assert_same();
+    // Killed before the index was written, when more files were asked for.
+    std::fs::copy(part(10, 2), part(10, 7)).unwrap();
+    std::fs::copy(part(10, 0), part(15, 0)).unwrap();
+    std::fs::write(part(20, 0), "mine").unwrap();
+    assert_succeeds(resume(&out));
+    assert!(!part(10, 7).exists() && !part(15, 0).exists() && part(20, 0).exists());
+    std::fs::remove_file(part(20, 0)).unwrap();
+    assert_eq!(file_names(&out), names);
+
+    // No run begins over a file that is none of its own, and none is written into a run.
+    let other = folder.path().join("other");
+    std::fs::create_dir(&other).unwrap();
+    std::fs::write(other.join("step_0000000000.1.gvt"), "mine").unwrap();
+    let mut begin = run("100", &other);
+    begin.args(["--files", "3"]);
+    assert_refused(&begin.output().unwrap(), &["contains step_0000000000.1.gvt"]);
+    // Left by a run that was killed before it had begun.
+    std::fs::copy(part(5, 1), other.join("step_0000000000.1.gvt")).unwrap();
+    assert_succeeds(run("100", &other));
+    assert!(!other.join("step_0000000000.1.gvt").exists());
+    let input = part(5, 0);
+    let made = gravitile(&["convert", input.to_str().unwrap(), part(40, 0).to_str().unwrap()])
+        .output()
+        .unwrap();
+    assert_refused(&made, &["belongs to the run in that folder"]);
 }
 
 /// A child process that is killed on drop.

@@ -33,7 +33,7 @@ pub struct Args {
     /// Format to write (see 'gravitile formats')
     #[arg(long, value_name = "FORMAT")]
     to: Option<String>,
-    /// Spread the bodies over this many files, OUTPUT.0, OUTPUT.1, ... (GADGET and HDF5)
+    /// Spread the bodies over this many files, OUTPUT.0, OUTPUT.1, ... (GADGET, HDF5 and .gvt)
     #[arg(long, value_name = "COUNT")]
     files: Option<usize>,
     /// Replace the output if it exists
@@ -92,9 +92,10 @@ impl Args {
 pub fn main(args: &Args) -> Result<Ended> {
     let options =
         WriteOptions { format: args.to.clone(), files: args.files, ..WriteOptions::default() };
-    for target in snapshot::targets(&args.output, &options)? {
-        check_overwrite(&target, args.force)?;
-        refuse_names_of_runs(&target)?;
+    let targets = snapshot::targets(&args.output, &options)?;
+    for target in &targets {
+        check_overwrite(target, args.force)?;
+        refuse_names_of_runs(target)?;
     }
     let snapshot = args.read()?;
     print::notes(&snapshot.notes);
@@ -106,11 +107,13 @@ pub fn main(args: &Args) -> Result<Ended> {
             "n": n, "time": snapshot.time, "units": snapshot.units, "out": args.output.display().to_string(), "notes": snapshot.notes, "losses": lost,
         }))?;
     } else {
-        let files = match args.files {
-            None | Some(1) => String::new(),
-            Some(files) => format!(".0 to .{}", files - 1),
+        let files = match targets.as_slice() {
+            [first, .., last] => {
+                format!("{} files, {} to {}", targets.len(), first.display(), last.display())
+            }
+            _ => args.output.display().to_string(),
         };
-        let mut text = format!("wrote {n} bodies to {}{files}\n", args.output.display());
+        let mut text = format!("wrote {n} bodies to {files}\n");
         for loss in losses.iter() {
             text += &format!("  lost: {loss}\n");
         }

@@ -132,10 +132,11 @@ pub fn main(args: &Args) -> Result<Ended> {
     };
     let plan = Plan::of(&sim, args.input.input.clone(), even.steps, per_snapshot)
         .in_units(&input.snapshot.units);
+    let plan = Plan { files: args.files, ..plan };
     interrupt::save_on_signal();
     let (folder, log) = match prepared {
         Some(prepared) => (prepared.begin_later(plan), EnergyLog::begin(&args.out)),
-        None => (RunFolder::elsewhere(&args.out, plan), EnergyLog::elsewhere(false, None)),
+        None => (RunFolder::begin_elsewhere(&args.out, plan), EnergyLog::elsewhere(false, None)),
     };
     together::watch_ranks()?;
     record(&mut sim, &folder, log, input.snapshot, as_json)

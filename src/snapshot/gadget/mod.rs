@@ -56,7 +56,8 @@ pub(super) use write::{column_name, grouped};
 use super::Snapshot;
 use super::kinds::Kind;
 use super::{
-    BIG_ENDIAN, Confidence, Endianness, F32, F64, Format, Input, LITTLE_ENDIAN, Modifier, RAW_UNITS,
+    BIG_ENDIAN, Confidence, Endianness, F32, F64, Format, Input, LITTLE_ENDIAN, Modifier,
+    RAW_UNITS, Several,
 };
 use crate::bodies::{Component, Role};
 use crate::error::Result;
@@ -70,7 +71,7 @@ pub(super) const FORMAT_1: Format = Format {
     units: Some(header::units),
     modifiers: MODIFIERS,
     recognise: |head, length| recognise(head, length, 1),
-    files: Some(files),
+    files: Some(Several { count: files, is_index: None }),
     series: None,
     read: read::read,
     write: Some(|snapshot, options, output, losses| {

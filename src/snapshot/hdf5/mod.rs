@@ -50,7 +50,7 @@ use super::Snapshot;
 use super::file::is_hdf5;
 use super::gadget;
 use super::kinds::Kind;
-use super::{Confidence, F32, F64, Format, RAW_UNITS};
+use super::{Confidence, F32, F64, Format, RAW_UNITS, Several};
 use crate::bodies::Role;
 
 /// The format's entry in the registry.
@@ -62,7 +62,7 @@ pub(super) const FORMAT: Format = Format {
     units: Some(units::assumed),
     modifiers: &[F64, F32, RAW_UNITS],
     recognise: |head, _| if is_hdf5(head) { Confidence::Sure } else { Confidence::No },
-    files: Some(read::files),
+    files: Some(Several { count: read::files, is_index: None }),
     series: None,
     read: read::read,
     write: Some(write::write),

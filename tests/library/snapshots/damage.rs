@@ -175,12 +175,12 @@ fn other_file_types_are_refused() {
     assert!(text.contains("ends too early") || text.contains("is not a gravitile"), "{text}");
     let future = {
         let mut bytes = sample("gravitile");
-        bytes[8] = 3;
+        bytes[8] = 4;
         let crc = crc(&bytes[..28]);
         bytes[28..32].copy_from_slice(&crc.to_le_bytes());
         bytes
     };
-    assert!(error(&future).contains("version 3, but this program reads versions 1 to 2"));
+    assert!(error(&future).contains("version 4, but this program reads versions 1 to 3"));
 }
 
 /// A bitwise CRC-32, which also checks that files use zlib's.

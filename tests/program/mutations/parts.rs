@@ -23,7 +23,7 @@ fn read(files: &Files, options: &ReadOptions) -> Result<bool, String> {
 #[test]
 fn several_files() {
     let mut valid = Vec::new();
-    for format in ["gadget1", "gadget2", "gadget2-be-f64-id64"] {
+    for format in ["gadget1", "gadget2", "gadget2-be-f64-id64", "gravitile"] {
         for files in [2, 3, 7] {
             valid.push(write(&rich(7), format, files));
             valid.push(write(&typed(13), format, files));
