@@ -41,9 +41,8 @@ const NEIGHBOURHOOD_LINES: u32 = 20;
 pub const MOST_PART: f32 = 0.97;
 /// Side in pixels of the shrunk picture of a level that is always shown: no haze is wider.
 pub const WIDEST: f32 = 32.0;
-/// Pixels of levels from this side on are compared with what chance explains; finer ones would show
-/// the gaps between bodies.
-pub const LEAST_VOID: f32 = 4.0;
+/// [`Smoothing::least_void`] of light and of maps, whose palettes show single bodies as blobs.
+const LEAST_VOID: [f32; 2] = [4.0, 8.0];
 /// The variance of a pixel's number of bodies relative to its mean, in units of `ENOUGH`, at which
 /// a lack of light is half trusted: seven times that of a kernel as wide as three pixels.
 pub const VOID: f32 = 0.14;
@@ -58,7 +57,7 @@ const STARS: f64 = 0.05;
 const STREAKS: f64 = 0.1;
 /// How many bodies count in maps relative to pictures of light, for the levels and for the sharp
 /// picture.
-const MAPS_SHOW: [f64; 2] = [0.25, 0.1];
+const MAPS_SHOW: [f64; 2] = [0.18, 0.06];
 /// The area of a kernel of the sharp picture, in pixels of the shrunk one: that of the least
 /// sprite.
 const SHARP_AREA: f64 = 0.3;
@@ -124,8 +123,11 @@ pub struct Smoothing {
     pub stars: f32,
     /// 1 if the result of the levels is mixed in.
     pub is_on: u32,
+    /// Pixels of levels from this side on are compared with what chance explains; finer ones would
+    /// show the gaps between bodies.
+    pub least_void: f32,
     /// Padding to a multiple of 16 bytes.
-    pub pad: [u32; 2],
+    pub pad: u32,
 }
 
 impl Smoothing {
@@ -160,7 +162,8 @@ impl Smoothing {
             dimmest: (0.5 / (stars.max(1e-12) * cell * cell)).clamp(3e-4, 1e4) as f32,
             neighbourhood: pyramid.neighbourhood,
             is_on: u32::from(style.bloom > 0.0 || style.local_exposure > 0.0),
-            pad: [0; 2],
+            least_void: LEAST_VOID[usize::from(is_map)],
+            pad: 0,
         }
     }
 
@@ -174,7 +177,7 @@ impl Smoothing {
         let least = at_most(at_least(self.least_part, cell / WIDEST), MOST_PART);
         let crowded = self.crowding * (cell * cell);
         let lacking = at_least(coarse - fine, 0.0);
-        let square = if cell >= LEAST_VOID { lacking * lacking * crowded } else { 0.0 };
+        let square = if cell >= self.least_void { lacking * lacking * crowded } else { 0.0 };
         let void = square / at_least(square + VOID * coarse, 1e-30);
         least + (MOST_PART - least) * at_least(enough(coarse * crowded), void)
     }

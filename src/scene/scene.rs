@@ -28,6 +28,7 @@ static BUILT_IN: &[(&str, &str)] = built_in![
     "antennae",
     "mice",
     "m51",
+    "atoms-for-peace",
     "milky-way-andromeda",
     "local-group",
     "cartwheel",

@@ -148,6 +148,7 @@ fn scene_bits_are_unchanged() {
         ("antennae", 0x824be670034c01a4),
         ("mice", 0xa062c4bb16a9350a),
         ("m51", 0x4f2a0aa5835c8a20),
+        ("atoms-for-peace", 0x9a1a435655138c30),
         ("milky-way-andromeda", 0x3f6387a420aa3ee3),
         ("local-group", 0xe393f630ad006de7),
         ("cartwheel", 0x2816cc361cef26e1),

@@ -20,7 +20,7 @@ macro_rules! card {
     };
 }
 
-pub(super) const CARDS: [Card; 27] = [
+pub(super) const CARDS: [Card; 28] = [
     card!("galaxy-collision", "Two galaxies meet", "They draw out long tails, fall back and merge"),
     card!(
         "gas-collision",
@@ -30,6 +30,11 @@ pub(super) const CARDS: [Card; 27] = [
     card!("antennae", "The Antennae", "Two galaxies and their tails, as they are seen from Earth"),
     card!("mice", "The Mice", "After a first passage; one tail is seen edge-on"),
     card!("m51", "The Whirlpool", "A companion draws out two arms, as in M 51"),
+    card!(
+        "atoms-for-peace",
+        "Atoms for Peace",
+        "Two galaxies that have become one, with two tails"
+    ),
     card!(
         "milky-way-andromeda",
         "Our own collision",

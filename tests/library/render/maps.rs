@@ -5,9 +5,12 @@ use std::f64::consts::TAU;
 
 use glam::DVec3;
 use gravitile::bodies::{Bodies, Component, Role};
-use gravitile::film::{Cinema, Renderer};
+use gravitile::film::{Cinema, Renderer, Shot, still};
 use gravitile::render::palette::Palette;
-use gravitile::render::{Camera, CameraMotion, ColourBy, Image, Look, Painter, PictureSize, Style};
+use gravitile::render::writing::Caption;
+use gravitile::render::{
+    Camera, CameraMotion, ColourBy, Film, FilmOptions, Image, Look, Painter, PictureSize, Style,
+};
 use gravitile::sim::{EngineKind, Settings, Simulation};
 
 use crate::render::gpu::{difference, gpu_painter};
@@ -49,7 +52,11 @@ fn places(
 fn places_in(image: &Image, style: &Style) -> Vec<Option<f64>> {
     let mut bytes = Vec::new();
     image.write_png(&mut bytes).unwrap();
-    let mut reader = png::Decoder::new(std::io::Cursor::new(bytes)).read_info().unwrap();
+    places_of(&bytes, image.size(), style)
+}
+
+fn places_of(png: &[u8], size: PictureSize, style: &Style) -> Vec<Option<f64>> {
+    let mut reader = png::Decoder::new(std::io::Cursor::new(png)).read_info().unwrap();
     let mut data = vec![0; reader.output_buffer_size().unwrap()];
     reader.next_frame(&mut data).unwrap();
     let words: Vec<f64> = data
@@ -80,7 +87,7 @@ fn places_in(image: &Image, style: &Style) -> Vec<Option<f64>> {
         let nearest = (0..=STEPS).min_by(|a, b| apart(a).total_cmp(&apart(b))).unwrap();
         (rgb[0] + rgb[1] + rgb[2] > 2e-3).then_some(nearest as f64 / STEPS as f64)
     };
-    words.chunks_exact(words.len() / image.size().pixels()).map(place).collect()
+    words.chunks_exact(words.len() / size.pixels()).map(place).collect()
 }
 
 fn painters(size: PictureSize) -> [Painter; 2] {
@@ -169,6 +176,41 @@ fn maps_of_bodies_on_a_device_do_not_depend_on_the_gravitational_constant() {
             .sum();
         let expected = bodies.total_mass();
         assert!((found / expected - 1.0).abs() < 0.05, "G = {g}: {found} of {expected}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    // A film of one picture, without a simulation, of the same bodies.
+    let alone = |gravitational_constant: f64| {
+        let out = folder.path().join(format!("{gravitational_constant}.png"));
+        let settings = Settings {
+            engine: EngineKind::Gpu,
+            gravitational_constant,
+            softening: 0.1,
+            ..Settings::default()
+        };
+        let shot = Shot {
+            frames: 1,
+            frames_per_sec: 30,
+            steps_before: 0,
+            steps_per_frame: 1,
+            size,
+            motion: CameraMotion { start: camera, ..CameraMotion::default() },
+            style: style.clone(),
+            renderer: Renderer::Gpu,
+            caption: Caption::default(),
+            paths_fade_in: 0.0,
+        };
+        let film = Film::open(&out, FilmOptions { size, frames_per_sec: 30 }).unwrap();
+        still(&bodies, &settings, &shot, film).unwrap();
+        std::fs::read(out).unwrap()
+    };
+    for g in [1.0, 43007.1, 0.0043] {
+        let found: f64 = places_of(&alone(g), size, &style)
+            .into_iter()
+            .flatten()
+            .map(|place| libm::pow(10.0, 6.0 * place) * area)
+            .sum();
+        let expected = bodies.total_mass();
+        assert!((found / expected - 1.0).abs() < 0.05, "still, G = {g}: {found} of {expected}");
     }
     for colour_by in [ColourBy::Component, ColourBy::Density] {
         let style = Style { colour_by, ..Style::default() };
