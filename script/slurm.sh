@@ -2,6 +2,8 @@
 # An example for Slurm: one rank per GPU on two nodes with four GPUs each. First build the program on the cluster:
 #   cargo build --release --features mpi        (docs/clusters.md)
 # Then: sbatch script/slurm.sh
+# For a tree of many bodies, a rank per node with all its GPUs copies less: --ntasks-per-node=1 here, and below
+#   plummer -n 200m --method tree --engine gpu --devices 4 --files ranks
 #SBATCH --job-name=gravitile
 #SBATCH --nodes=2
 #SBATCH --ntasks-per-node=4

@@ -74,7 +74,8 @@ pub struct DevicesFacts {
     /// Number of devices that shared the bodies.
     pub devices: u32,
     /// The fraction of a step that the first device spent waiting for the others and copying, 0 to
-    /// 1.
+    /// 1, of the median sample. (Two records of 2026-11-27 have more, since a stop of the machine
+    /// counted in the mean of exchanges and not in the median step.)
     pub exchanging: f64,
     /// The time of a step on one device divided by this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -728,7 +728,8 @@ mod tests {
         let dt = settings.dt / group.frame.time;
         group.advance_all((dt, steps), &mut |_| true).unwrap();
         let mut read = bodies.clone();
-        let acceleration = pollster::block_on(group.read(&mut read, 0.02)).unwrap();
+        let time = settings.dt * steps as f64;
+        let acceleration = pollster::block_on(group.read(&mut read, time)).unwrap();
         (format!("{read:?} {acceleration:?}"), group.domains[0].tree.report().repeats)
     }
 
@@ -754,7 +755,7 @@ mod tests {
             assert!(group.domains[0].tree.room() != room, "it should have grown");
         }
         let mut read = bodies.clone();
-        let acceleration = pollster::block_on(group.read(&mut read, 0.02)).unwrap();
+        let acceleration = pollster::block_on(group.read(&mut read, 12.0 * settings.dt)).unwrap();
         assert!(format!("{read:?} {acceleration:?}") == expected);
     }
 
