@@ -313,11 +313,12 @@ impl Simulation {
     /// How many of `bodies` have another so near that f32 cannot tell the two apart
     /// ([`crate::frame::coincident`]); 0 if forces are computed more precisely.
     pub fn closer_than_f32(&self, bodies: &Bodies) -> usize {
-        let Capabilities { host, device, .. } = self.capabilities();
+        let Capabilities { host, device, parts_frame, .. } = self.capabilities();
         let x = &bodies.position;
         let of_call = || Frame::of_call(x, x, &bodies.mass, self.settings.softening);
         let in_f32 = host.filter(|host| host.in_f32).map(|_| of_call());
-        let frame = device.map(|device| device.frame).or(in_f32);
+        let of_parts = || parts_frame.map(|frame| frame.at(self.time()));
+        let frame = device.map(|device| device.frame).or_else(of_parts).or(in_f32);
         frame.map_or(0, |frame| coincident(&frame, x))
     }
 

@@ -15,7 +15,7 @@
 @group(0) @binding(8) var<uniform> params: TreeParams;
 
 fn is_opened(own: u32) -> bool {
-    return ((opened[own] >> params.part) & 1u) != 0u;
+    return opened[own] == params.part + 1u;
 }
 
 @compute @workgroup_size(64)

@@ -1,5 +1,5 @@
-// Which cells of this part of the curve the groups of another rank open: one workgroup for each box around sinks. It sets
-// bit `part` of each of them. The test is that of `tree/walk.wgsl`, with distances a little smaller, so that rounding never
+// Which cells of this part of the curve the groups of another rank open: one workgroup for each box around sinks. It marks
+// each of them with the rank's number, from 1. The test is that of `tree/walk.wgsl`, with distances a little smaller, so that rounding never
 // leaves out a cell that a walk opens.
 //
 // The stack holds at most the roots of a turn and 56 more on each level.
@@ -44,7 +44,7 @@ fn look_at(cell: u32, sinks: Sinks) {
     if distance_squared > radius_squared && is_far(distance_squared, sinks.reach, about.w, radius_squared) {
         return;
     }
-    atomicOr(&opened[cell - state.base], 1u << params.part);
+    atomicStore(&opened[cell - state.base], params.part + 1u);
     if open.y != IS_LEAF {
         let at = atomicAdd(&height, 1u);
         if at < MOST {

@@ -21,7 +21,7 @@ fn main(
         return;
     }
     let open = cell_open[2u * (state.base + own) + 1u];
-    let is_opened = ((opened[own] >> params.part) & 1u) != 0u;
+    let is_opened = opened[own] == params.part + 1u;
     let is_leaf = open.y == IS_LEAF;
     cells_before[own] = select(0u, children_of(open.y), is_opened && !is_leaf);
     bodies_before[own] = select(0u, open.w, is_opened && is_leaf);

@@ -712,18 +712,18 @@ mod tests {
     /// The bodies after some steps in domains, of which `with` sees each, and how often the first has
     /// repeated its walks.
     fn moved(parts: usize, steps: u64, with: impl Fn(&mut PartTree)) -> (String, u64) {
-        moved_of(&test_bodies(3000, Spread::Even), parts, steps, with)
+        moved_of(&test_bodies(3000, Spread::Even), &settings(), parts, steps, with)
     }
 
     fn moved_of(
         bodies: &Bodies,
+        settings: &Settings,
         parts: usize,
         steps: u64,
         with: impl Fn(&mut PartTree),
     ) -> (String, u64) {
-        let settings = settings();
         let devices = vec![adapter(); parts];
-        let mut group = DomainGroup::open(&devices, None, bodies, None, &settings).unwrap();
+        let mut group = DomainGroup::open(&devices, None, bodies, None, settings).unwrap();
         group.domains.iter_mut().for_each(|domain| with(&mut domain.tree));
         let dt = settings.dt / group.frame.time;
         group.advance_all((dt, steps), &mut |_| true).unwrap();
@@ -782,6 +782,24 @@ mod tests {
             assert!(several.starts_with(&expected), "{parts} parts");
             assert_eq!(repeats, 0, "{parts} parts");
         }
+        assert!(moved(2, 2, PartTree::cut_always).0 == moved(40, 2, PartTree::cut_always).0);
+    }
+
+    /// Accelerations by other bodies are those in the order of the curve, wherever the bodies are.
+    #[test]
+    fn external_field_changes_no_bit() {
+        let field = "plummer:mass=2,scale=1".parse().unwrap();
+        let alone = Settings { domains: Domains::Off, field, ..settings() };
+        let settings = Settings { domains: Domains::On, ..alone.clone() };
+        let bodies = test_bodies(3000, Spread::Even);
+        let choice = Choice::of(EngineKind::Gpu, Method::Tree, ASKED_FOR, Some(adapter()));
+        let mut one = Simulation::on(choice, bodies.clone(), alone).unwrap();
+        one.step(5).unwrap();
+        let expected = one.bodies().unwrap();
+        for parts in [2, 3] {
+            let (several, _) = moved_of(&bodies, &settings, parts, 5, |_| ());
+            assert!(several.starts_with(&format!("{expected:?} ")), "{parts} parts");
+        }
     }
 
     /// In a halo, groups are scattered by their own part or by others', another number of them at each
@@ -790,7 +808,8 @@ mod tests {
     fn scattered_groups_miss_no_cell() {
         let mut scene = Scene::builtin("plummer").unwrap();
         scene.set_n(40_000).unwrap();
-        let (_, repeats) = moved_of(&scene.build().unwrap(), 4, 5, PartTree::cut_always);
+        let (_, repeats) =
+            moved_of(&scene.build().unwrap(), &settings(), 4, 5, PartTree::cut_always);
         assert_eq!(repeats, 0);
     }
 

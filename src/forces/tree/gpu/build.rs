@@ -196,7 +196,7 @@ impl Build {
         let own = has_field.then(|| storage(gpu, "own accelerations", buffers.count as usize));
         let subtract = match &own {
             Some(own) => {
-                let bound = [read(bodies), read(accelerations), write(own)];
+                let bound = [read(bodies), read(accelerations), read(order), write(own)];
                 Some(bind("own", &bound, true).await?)
             }
             None => None,

@@ -5,6 +5,7 @@ use std::ops::Range;
 use bytemuck::{Pod, Zeroable};
 use minijinja::context;
 
+use super::MOST_PARTS;
 use super::io::{Io, Shared};
 use crate::error::Result;
 use crate::exchange::{self, Exchange, Member};
@@ -179,7 +180,7 @@ impl Migration {
     pub async fn new(io: &Io, shared: &Shared<'_>) -> Result<Self> {
         let Shared { buffers, bodies, checks, .. } = *shared;
         let room = bodies.capacity() / 16 + 1024;
-        let cuts = io.gpu.words("cuts", 64);
+        let cuts = io.gpu.words("cuts", 2 * MOST_PARTS as u64);
         let records = storage(&io.gpu, "bodies that leave", 4 * room as usize);
         let moves = io.gpu.words("moves", 2 * u64::from(room));
         use Binding::{Read, Write};

@@ -77,6 +77,9 @@ const LONG_WALK_SECS: f64 = 0.3;
 const SUBMISSION_SECS: f64 = 0.1;
 const FEW_GROUPS: u32 = 64;
 
+/// The most parts: a submission has two rows of parameters for each, of [`MOST_PIECES`].
+const MOST_PARTS: usize = MOST_PIECES / 2;
+
 /// Groups that walk in one submission.
 const GROUPS_AT_ONCE: u32 = 16_384;
 
@@ -195,7 +198,7 @@ impl PartTree {
     /// must compare distances from bodies, and the tree be built at each step.
     ///
     /// # Errors
-    /// More bodies than the adapter's buffers hold; more than 32 parts.
+    /// More bodies than the adapter's buffers hold; more than 128 parts.
     pub async fn new(
         gpu: Arc<Gpu>,
         shape: TreeShape,
@@ -204,8 +207,9 @@ impl PartTree {
         room: ReceivedRoom,
         field: Field,
     ) -> Result<Self> {
-        if parts > 32 {
-            return Err(Error::value("the number of domains", parts, "at most 32"));
+        if parts > MOST_PARTS {
+            let allowed = format!("at most {MOST_PARTS}");
+            return Err(Error::value("the number of domains", parts, allowed));
         }
         let buffers = Arc::new(TreeBuffers::of_part(&gpu, bodies.capacity(), all, room, &shape)?);
         let partial_sums = storage(&gpu, "partial sums", bodies.capacity() as usize);

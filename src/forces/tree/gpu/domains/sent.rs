@@ -17,7 +17,7 @@ use crate::forces::tree::gpu::{Build, TreeBuffers};
 use crate::forces::tree::record::{CellForce, CellOpen, IS_LEAF};
 use crate::forces::tree::{GROUP, MultipoleOrder, Opening};
 use crate::gpu::layout::{TreeParams, VEC4};
-use crate::gpu::{Binding, BoundKernel, Params, Scan, storage};
+use crate::gpu::{Binding, BoundKernel, Gpu, Params, Scan, storage};
 
 /// Neighbouring groups whose sinks have one box in common: fewer boxes to send and to look at, and a
 /// few more cells that are sent.
@@ -66,20 +66,59 @@ fn length([cells, bodies]: Sizes) -> u64 {
     5 * u64::from(cells) + u64::from(bodies)
 }
 
-/// What is sent to one rank.
-struct SentTo {
-    count: BoundKernel,
-    entries: BoundKernel,
-    pack: BoundKernel,
-    /// Of cells, and of bodies.
-    scans: [Scan; 2],
-    /// What is packed before it is known how much there is: a little more than the last time.
-    expected: Sizes,
+/// Entries of a rank: of each root, and the numbers of cells and bodies in all.
+const ENTRIES: usize = MOST_ROOTS as usize + 2;
+
+/// The choice and packing of cells for the other ranks.
+struct Choice<'a> {
+    gpu: Arc<Gpu>,
+    select: &'a Select,
+    margin: f32,
+    /// Number of this part's cells.
+    cells: u32,
+    boxes_of: &'a [Range<u32>],
+    count: &'a BoundKernel,
+    scans: &'a mut [Scan; 2],
+    list_entries: &'a BoundKernel,
+    pack: &'a BoundKernel,
+}
+
+impl Choice<'_> {
+    /// Records it for one rank after another, by `rows` of what there is room for.
+    fn record(
+        &mut self,
+        pass: &mut wgpu::ComputePass<'_>,
+        params: &mut Params<TreeParams>,
+        rows: &[TreeParams],
+        most: u32,
+    ) {
+        let cells = self.cells;
+        self.scans.iter_mut().for_each(Scan::begin_submission);
+        for row in rows {
+            let boxes = &self.boxes_of[row.part as usize];
+            let looked = TreeParams {
+                group_begin: boxes.start,
+                group_end: boxes.end,
+                opening: self.select.opening,
+                part: row.part,
+                margin: self.margin,
+                ..Default::default()
+            };
+            let offset = Some(params.offset_of(looked));
+            dispatch(pass, &self.select.kernel, offset, (boxes.len() as u32, 1), most);
+            let row = Some(params.offset_of(*row));
+            dispatch(pass, self.count, row, (cells, THREADS), most);
+            self.scans.iter_mut().for_each(|scan| scan.record(pass, cells));
+            dispatch(pass, self.list_entries, row, (MOST_ROOTS, 64), most);
+            dispatch(pass, self.pack, row, (cells, 64), most);
+        }
+        self.scans.iter_mut().for_each(|scan| scan.end_submission(&self.gpu));
+    }
 }
 
 /// The kernels and their buffers.
 pub(super) struct Sending {
-    /// A bit for each rank that opens a cell.
+    /// Of each cell, the rank that opens it, from 1: the ranks are looked at one after another.
     opened: wgpu::Buffer,
     /// Lists the boxes of this part's sinks.
     list: BoundKernel,
@@ -94,7 +133,14 @@ pub(super) struct Sending {
     message: wgpu::Buffer,
     /// The messages to all ranks, in memory that is used again.
     outgoing: Arc<Vec<u8>>,
-    to: Vec<SentTo>,
+    count: BoundKernel,
+    /// Of cells, and of bodies.
+    scans: [Scan; 2],
+    list_entries: BoundKernel,
+    pack: BoundKernel,
+    /// What is packed for each other rank before it is known how much there is: a little more than
+    /// the last time.
+    expected_by: Vec<Sizes>,
     graft: BoundKernel,
     link: BoundKernel,
     links: wgpu::Buffer,
@@ -123,7 +169,7 @@ impl Sending {
         let boxes = storage(gpu, "boxes of sinks", 2 * (all as usize / GROUP + 4096));
         let walks = buffers.groups.size() / BOX as u64;
         let own_boxes = storage(gpu, "own boxes of sinks", 2 * (walks as usize + 1));
-        let entries = gpu.words("entries of roots", parts as u64 * u64::from(MOST_ROOTS));
+        let entries = gpu.words("entries of roots", (parts * ENTRIES) as u64);
         let room = room.message;
         let message = storage(gpu, "cells for other ranks", room as usize);
         let links = storage(gpu, "links of common cells", TOP_CELLS as usize);
@@ -135,43 +181,35 @@ impl Sending {
             };
         let bound = [(Read, &buffers.groups), (Write, tally), (Write, &own_boxes)];
         let list = kernel("boxes", context! { joined => JOINED }, &bound).await?;
-        let mut to = Vec::with_capacity(parts);
-        for _ in 1..parts {
-            let [cells, bodies] =
-                ["cells before", "bodies before"].map(|label| gpu.words(label, u64::from(reserve)));
-            let bound = [
-                (Read, state),
-                (Read, cell_open),
-                (Read, &opened),
-                (Write, &cells),
-                (Write, &bodies),
-            ];
-            let count = kernel("sent", context! {}, &bound).await?;
-            let bound = [
-                (Read, state),
-                (Read, &common.roots),
-                (Read, tally),
-                (Read, &opened),
-                (Read, &cells),
-                (Read, &bodies),
-                (Write, &entries),
-            ];
-            let entries = kernel("entries", context! {}, &bound).await?;
-            let bound = [
-                (Read, state),
-                (Read, cell_open),
-                (Read, cell_force),
-                (Read, sources),
-                (Read, &opened),
-                (Read, &cells),
-                (Read, &bodies),
-                (Write, &message),
-            ];
-            let pack = kernel("pack", context! {}, &bound).await?;
-            let scan = async |buffer| Scan::new(gpu, buffer, None, reserve, checks).await;
-            let scans = [scan(&cells).await?, scan(&bodies).await?];
-            to.push(SentTo { count, entries, pack, scans, expected: [0; 2] });
-        }
+        let [cells, bodies] =
+            ["cells before", "bodies before"].map(|label| gpu.words(label, u64::from(reserve)));
+        let scan = async |buffer| Scan::new(gpu, buffer, None, reserve, checks).await;
+        let scans = [scan(&cells).await?, scan(&bodies).await?];
+        let bound =
+            [(Read, state), (Read, cell_open), (Read, &opened), (Write, &cells), (Write, &bodies)];
+        let count = kernel("sent", context! {}, &bound).await?;
+        let bound = [
+            (Read, &common.roots),
+            (Read, tally),
+            (Read, &opened),
+            (Read, &cells),
+            (Read, &bodies),
+            (Read, scans[0].total()),
+            (Read, scans[1].total()),
+            (Write, &entries),
+        ];
+        let list_entries = kernel("entries", context! {}, &bound).await?;
+        let bound = [
+            (Read, state),
+            (Read, cell_open),
+            (Read, cell_force),
+            (Read, sources),
+            (Read, &opened),
+            (Read, &cells),
+            (Read, &bodies),
+            (Write, &message),
+        ];
+        let pack = kernel("pack", context! {}, &bound).await?;
         let graft = kernel("graft", context! { patches => false }, &[(Write, cell_open)]).await?;
         let bound = [(Write, cell_open), (Read, &links)];
         let link = kernel("graft", context! { patches => true }, &bound).await?;
@@ -188,7 +226,11 @@ impl Sending {
             entries,
             message,
             outgoing,
-            to,
+            count,
+            scans,
+            list_entries,
+            pack,
+            expected_by: vec![[0; 2]; parts - 1],
             graft,
             link,
             links,
@@ -310,7 +352,15 @@ impl Sending {
             let begin = group_begin;
             group_begin += length([count, reserve]) as u32;
             let part = part as u32;
-            TreeParams { part, count, reserve, group_begin: begin, ..Default::default() }
+            let sink_begin = TOP_CELLS;
+            TreeParams {
+                part,
+                count,
+                reserve,
+                group_begin: begin,
+                sink_begin,
+                ..Default::default()
+            }
         };
         others.iter().zip(sizes).map(row).collect()
     }
@@ -332,30 +382,30 @@ impl Sending {
         // Of the other ranks, in order.
         let others: Vec<usize> = (0..parts).filter(|part| *part != rank).collect();
         io.clear(&self.opened);
-        let boxes_of = &self.boxes_of;
-        let gpu = Arc::clone(&io.gpu);
-        let totals: Vec<wgpu::Buffer> = self
-            .to
-            .iter()
-            .flat_map(|to| to.scans.iter().map(|scan| scan.total().clone()))
-            .collect();
         // What is expected is packed at once, if there is room for it.
-        let expected = self.to.iter().map(|to| length(to.expected)).sum::<u64>();
-        let is_ready = expected <= u64::from(self.room);
-        if !is_ready {
-            self.to.iter_mut().for_each(|to| to.expected = [0; 2]);
+        let expected = self.expected_by.iter().copied().map(length).sum::<u64>();
+        if expected > u64::from(self.room) {
+            self.expected_by.fill([0; 2]);
         }
-        let rows = Self::rows(self.to.iter().map(|to| to.expected), &others);
+        let rows = Self::rows(self.expected_by.iter().copied(), &others);
         let message_to = |rows: &[TreeParams]| {
             let end = rows
                 .last()
                 .map_or(0, |row| u64::from(row.group_begin) + length([row.count, row.reserve]));
             0..end * VEC4
         };
-        let mut wanted: Vec<_> = totals.iter().map(|buffer| (buffer, 0..4)).collect();
-        wanted.push((&self.entries, 0..4 * parts as u64 * u64::from(MOST_ROOTS)));
-        wanted.push((&self.message, message_to(&rows)));
-        let sent_to = &mut self.to;
+        let wanted = [(&self.entries, 0..self.entries.size()), (&self.message, message_to(&rows))];
+        let mut choice = Choice {
+            gpu: Arc::clone(&io.gpu),
+            select,
+            margin,
+            cells,
+            boxes_of: &self.boxes_of,
+            count: &self.count,
+            scans: &mut self.scans,
+            list_entries: &self.list_entries,
+            pack: &self.pack,
+        };
         let outgoing = match Arc::get_mut(&mut self.outgoing) {
             Some(outgoing) => outgoing,
             None => {
@@ -364,9 +414,9 @@ impl Sending {
             }
         };
         // Sums of no numbers are not written.
-        let sizes_in = |read: &[&[u32]], k: usize| match cells {
+        let sizes_in = |entries: &[u32], part: usize| match cells {
             0 => [0; 2],
-            _ => [read[2 * k][0], read[2 * k + 1][0]],
+            _ => std::array::from_fn(|k| entries[part * ENTRIES + MOST_ROOTS as usize + k]),
         };
         // The messages to all ranks, as they were packed by `rows`.
         let collect = |outgoing: &mut Vec<u8>,
@@ -379,7 +429,7 @@ impl Sending {
             outgoing.resize(sizes.iter().map(bytes).sum(), 0);
             let mut rest = &mut outgoing[..];
             for (row, [cells, bodies]) in rows.iter().zip(sizes) {
-                let begin = row.part as usize * MOST_ROOTS as usize;
+                let begin = row.part as usize * ENTRIES;
                 for entry in &tops.own_entries {
                     let (to, others) = rest.split_at_mut(4);
                     to.copy_from_slice(&entries[begin + entry].to_ne_bytes());
@@ -399,35 +449,13 @@ impl Sending {
         let (sizes, entries, is_packed) = io
             .submit_as(
                 build,
-                |pass, params, _| {
-                    for ((to, &part), row) in sent_to.iter_mut().zip(&others).zip(&rows) {
-                        let looked = TreeParams {
-                            group_begin: boxes_of[part].start,
-                            group_end: boxes_of[part].end,
-                            opening: select.opening,
-                            part: part as u32,
-                            margin,
-                            ..Default::default()
-                        };
-                        let offset = Some(params.offset_of(looked));
-                        let boxes = boxes_of[part].len() as u32;
-                        dispatch(pass, &select.kernel, offset, (boxes, 1), most);
-                        let row = Some(params.offset_of(*row));
-                        dispatch(pass, &to.count, row, (cells, THREADS), most);
-                        for scan in &mut to.scans {
-                            scan.begin_submission();
-                            scan.record(pass, cells);
-                            scan.end_submission(&gpu);
-                        }
-                        dispatch(pass, &to.entries, row, (MOST_ROOTS, 64), most);
-                        dispatch(pass, &to.pack, row, (cells, 64), most);
-                    }
-                },
+                |pass, params, _| choice.record(pass, params, &rows, most),
                 &[],
                 &wanted,
                 |read| {
-                    let sizes: Vec<Sizes> = (0..others.len()).map(|k| sizes_in(read, k)).collect();
-                    let [entries, packed] = [read[2 * others.len()], read[2 * others.len() + 1]];
+                    let [entries, packed] = [read[0], read[1]];
+                    let sizes: Vec<Sizes> =
+                        others.iter().map(|part| sizes_in(entries, *part)).collect();
                     let fits = |(row, size): (&TreeParams, &Sizes)| {
                         size[0] <= row.count && size[1] <= row.reserve
                     };
@@ -457,10 +485,10 @@ impl Sending {
         }
         let (absent_cell, absent_body) = (first_cell, first_body);
         let part = buffers.part.as_ref().expect("a part");
-        for (to, size) in self.to.iter_mut().zip(&sizes) {
-            to.expected = size.map(|count| count.saturating_add(count / 16 + 64));
+        for (expected, size) in self.expected_by.iter_mut().zip(&sizes) {
+            *expected = size.map(|count| count.saturating_add(count / 8 + 64));
         }
-        let expected = self.to.iter().map(|to| length(to.expected)).sum::<u64>();
+        let expected = self.expected_by.iter().copied().map(length).sum::<u64>();
         let total = sizes.iter().map(|size| length(*size)).sum::<u64>();
         let needed = ReceivedRoom {
             bodies: (absent_body + 1).saturating_sub(buffers.count),
@@ -476,15 +504,9 @@ impl Sending {
         if !is_packed {
             let rows = Self::rows(sizes.iter().copied(), &others);
             let outgoing = Arc::get_mut(&mut self.outgoing).expect("nobody has it yet");
-            let sent_to = &self.to;
             io.submit_as(
                 build,
-                |pass, params, _| {
-                    for (to, row) in sent_to.iter().zip(&rows) {
-                        let offset = Some(params.offset_of(*row));
-                        dispatch(pass, &to.pack, offset, (cells, 64), most);
-                    }
-                },
+                |pass, params, _| choice.record(pass, params, &rows, most),
                 &[],
                 &[(&self.message, message_to(&rows))],
                 |read| collect(outgoing, read[0], &entries, &rows, &sizes),
