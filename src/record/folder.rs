@@ -385,9 +385,11 @@ impl RunFolder {
                 Err(error) => damaged.push(error),
             }
         }
+        let last = damaged.first().map(|error| format!(". The last one: {error}"));
         let problem = format!(
-            "none of its {} snapshots is whole, so it cannot be resumed; begin it again in another folder",
-            steps.len()
+            "none of its {} snapshots is whole, so it cannot be resumed{}",
+            steps.len(),
+            last.as_deref().unwrap_or("; begin it again in another folder")
         );
         Err(Error::file(folder, problem))
     }

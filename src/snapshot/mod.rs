@@ -43,6 +43,8 @@ pub(crate) use rescale::FIELD;
 pub(crate) use gvt::{Listed, Listing, listing, write_file, write_index};
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) use rescale::LONGEST_DT;
+#[cfg(not(target_arch = "wasm32"))]
+pub use source::index_of;
 pub use source::{Input, Source, exists};
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) use source::{file_of, nth};

@@ -363,6 +363,19 @@ fn multi_file_snapshots_work_in_every_command() {
         refused(&["convert", name, &at("d.gvt")], &words);
         refused(&["forces", name], &words);
     }
+
+    // All names that a shell finds for many*.gvt: one snapshot.
+    let many = [".gvt", ".0.gvt", ".1.gvt", ".2.gvt"].map(|end| at(&format!("many{end}")));
+    works(&["convert", &first, &many[0], "--files", "3"]);
+    let named: Vec<&str> = many.iter().map(String::as_str).collect();
+    let alone = works(&["analyse", "--json", &many[0]]);
+    assert_eq!(works(&[&["analyse", "--json"], &named[..]].concat()), alone);
+    // What the index no longer lists is removed.
+    let is_there = || many.each_ref().map(|file| Path::new(file).exists());
+    works(&["convert", &first, &many[0], "--files", "2", "--force"]);
+    assert_eq!(is_there(), [true, true, true, false]);
+    works(&["convert", &first, &many[0], "--force"]);
+    assert_eq!(is_there(), [true, false, false, false]);
 }
 
 #[test]

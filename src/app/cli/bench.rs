@@ -43,8 +43,8 @@ pub struct Args {
     /// Figure to measure: table, n, unroll, p, q (GPU Gems 3), ladder, shapes (of the lesson: each kernel, p times q),
     /// sinks, fill, crossover, precision, order (Sapporo2), transfer, blocks (kirin: sending bodies, runs on individual
     /// steps), ceilings, roofline, instructions, rule, tree-error, tree-theta, tree-n, tree-parts, tree-rates
-    /// (Octgrav), tree-bonsai (steps against errors), devices (several adapters that share the bodies, chosen by
-    /// --adapter 0,1), score, or all (except blocks and rule, which take many minutes) [default: table; with --from,
+    /// (Octgrav), tree-bonsai (steps against errors), devices, devices-tree (several adapters that share the bodies,
+    /// chosen by --adapter 0,1), score, or all (except blocks and rule, which take many minutes) [default: table; with --from,
     /// every figure in the file]
     #[arg(long, value_name = "NAME")]
     figure: Option<String>,

@@ -86,6 +86,10 @@ pub fn main(args: &Args) -> Result<Ended> {
         // Pictures are drawn from the bodies of one device.
         settings.domains = Domains::Off;
     }
+    if settings.domains == Domains::On {
+        let allowed = "off: pictures are drawn from the bodies of one device";
+        return Err(Error::value("--domains", "on", allowed).into());
+    }
     let start = settings.start;
     let moment = args.moment.map(|number| marked(&input, number)).transpose()?;
     let wanted = args.until.or(moment.as_ref().map(|moment| moment.camera.time));

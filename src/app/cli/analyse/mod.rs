@@ -20,6 +20,7 @@ use gravitile::input::Input;
 use gravitile::record::RunFolder;
 use gravitile::settings::{EngineRequest, InputRequest, SnapshotChoice, ValueRange};
 use gravitile::sim::Settings;
+use gravitile::snapshot;
 use gravitile::units::Units;
 
 /// Measure snapshots and runs over time: radii, motions and bound mass of all bodies and of each
@@ -188,7 +189,13 @@ pub fn main(args: &Args) -> Result<Ended> {
 /// One request per file or scene; for a run one per snapshot.
 fn requests(args: &Args) -> Result<Vec<InputRequest>> {
     let mut requests = Vec::new();
-    for input in &args.inputs {
+    // A pattern of the shell also names the files of a snapshot that is listed by its index.
+    let is_named = |index: PathBuf| args.inputs.iter().any(|other| Path::new(other) == index);
+    let inputs = args
+        .inputs
+        .iter()
+        .filter(|input| !snapshot::index_of(Path::new(input)).is_some_and(is_named));
+    for input in inputs {
         // Ids are not used, so wrong ones do no harm.
         let request = |input: String, is_scene: bool| InputRequest {
             gravity: args.gravity,

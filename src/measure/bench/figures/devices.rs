@@ -22,6 +22,7 @@ use crate::measure::plot::{Axis, Curve, CurvePoint, Look, Plot};
 use crate::measure::{Cloud, DevicesFacts, Kind, Record, Session, Sizes, Summary, TreeTimer};
 use crate::scene::Scene;
 use crate::sim::{ASKED_FOR, Choice, DeviceGroup, Domains, EngineKind, Settings, Simulation};
+use crate::stop;
 
 pub(super) const DEVICES: Figure = Figure::own("devices", measure_direct, plots_of_direct);
 pub(super) const DEVICES_TREE: Figure = Figure::own("devices-tree", measure_tree, plots_of_tree);
@@ -261,7 +262,7 @@ fn one(
     let (mode, n) = (*mode, *n);
     let timed = timed.ok_or_else(|| Error::Outside(TOO_SLOW.to_owned()))?;
     let mean = &timed.mean;
-    (record.work, record.repeats) = (mean.work, timed.steps as u32);
+    (record.work, record.repeats) = (mean.work.round(), timed.steps as u32);
     record.set_samples(&timed.secs);
     let median = record.summary().map_or(f64::NAN, |summary| summary.median);
     if devices.len() == 1 {
@@ -410,6 +411,10 @@ fn samples(
     let mut timed = |steps: u64| -> Result<(f64, Costs)> {
         let begun = Instant::now();
         let costs = take(steps)?;
+        // Steps that were broken off are none.
+        if stop::is_wanted() {
+            return Err(Error::Stopped);
+        }
         Ok((begun.elapsed().as_secs_f64(), costs))
     };
     // The first step may include compilation.
