@@ -37,8 +37,7 @@ pub fn read_with<'a>(source: impl Into<Source<'a>>, options: &ReadOptions) -> Re
 /// else that of the extension. The write is atomic: to a temporary file in the same folder, synced
 /// to disk, then renamed, so that an older file of that name survives any failure. With
 /// [`WriteOptions::files`] there are several, `path.0`, `path.1`, ..., renamed once all are
-/// complete, and the index last if the format has one. Files of an earlier index of that name that
-/// are no longer listed are removed.
+/// complete, and the index last if the format has one.
 ///
 /// # Errors
 /// As [`Snapshot::to_bytes`]; [`Error::Io`] or [`Error::File`] if the folder is missing or not
@@ -48,30 +47,8 @@ pub fn write(
     snapshot: &Snapshot,
     options: &WriteOptions,
 ) -> Result<Losses> {
-    let path = path.as_ref();
-    #[cfg(not(target_arch = "wasm32"))]
-    let before = super::listing(path);
-    let (_, losses) = put(snapshot, path, options, Target::Disk(Vec::new()))?;
-    #[cfg(not(target_arch = "wasm32"))]
-    remove_surplus(path, before);
+    let (_, losses) = put(snapshot, path.as_ref(), options, Target::Disk(Vec::new()))?;
     Ok(losses)
-}
-
-/// Removes the files that an index listed `before` it was replaced, and that the new one, or a single
-/// file, does not have. Those that cannot be removed are refused by readers.
-#[cfg(not(target_arch = "wasm32"))]
-fn remove_surplus(path: &Path, before: Option<super::Listing>) {
-    use super::{Listing, listing};
-    let Some(Listing::Index(before)) = before else { return };
-    let now = match listing(path) {
-        Some(Listing::Index(now)) => now,
-        _ => 0,
-    };
-    for file in (now..before).map(|k| nth(path, k)) {
-        if listing(&file) == Some(Listing::File) {
-            let _ = std::fs::remove_file(file);
-        }
-    }
 }
 
 impl Snapshot {

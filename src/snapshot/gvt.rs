@@ -614,6 +614,25 @@ pub(crate) fn listing(path: &std::path::Path) -> Option<Listing> {
     }
 }
 
+/// The index of the snapshot to which a file in `.gvt` belongs, if that is on disk.
+#[cfg(not(target_arch = "wasm32"))]
+pub fn index_of(path: &std::path::Path) -> Option<std::path::PathBuf> {
+    let (whole, number) = super::file_of(path)?;
+    let is_listed = matches!(listing(&whole), Some(Listing::Index(files)) if number < files);
+    (is_listed && listing(path) == Some(Listing::File)).then_some(whole)
+}
+
+/// The files on disk that the index `path` lists; none if it is no index.
+#[cfg(not(target_arch = "wasm32"))]
+pub fn listed_files(path: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let files = match listing(path) {
+        Some(Listing::Index(files)) => files,
+        _ => 0,
+    };
+    let names = (0..files).map(|k| super::nth(path, k));
+    names.filter(|file| listing(file) == Some(Listing::File)).collect()
+}
+
 /// The bodies of file `k` of `files`.
 fn share(n: usize, k: usize, files: usize) -> Range<usize> {
     let begin = |k: usize| (n as u128 * k as u128 / files as u128) as usize;

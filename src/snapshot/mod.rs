@@ -42,9 +42,9 @@ pub(crate) use rescale::FIELD;
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) use gvt::{Listed, Listing, listing, write_file, write_index};
 #[cfg(not(target_arch = "wasm32"))]
-pub(crate) use rescale::LONGEST_DT;
+pub use gvt::{index_of, listed_files};
 #[cfg(not(target_arch = "wasm32"))]
-pub use source::index_of;
+pub(crate) use rescale::LONGEST_DT;
 pub use source::{Input, Source, exists};
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) use source::{file_of, nth};

@@ -537,14 +537,6 @@ impl Numbered {
     }
 }
 
-/// The index of the snapshot to which a file in `.gvt` belongs, if that is on disk.
-#[cfg(not(target_arch = "wasm32"))]
-pub fn index_of(path: &Path) -> Option<PathBuf> {
-    let (whole, _) = file_of(path)?;
-    let is_index = matches!(super::listing(&whole), Some(super::Listing::Index(_)));
-    (is_index && super::listing(path) == Some(super::Listing::File)).then_some(whole)
-}
-
 /// The name of the whole snapshot and the number of the file, for a name that ends in one.
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) fn file_of(path: &Path) -> Option<(PathBuf, u64)> {

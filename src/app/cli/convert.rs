@@ -99,7 +99,12 @@ pub fn main(args: &Args) -> Result<Ended> {
     }
     let snapshot = args.read()?;
     print::notes(&snapshot.notes);
+    let before = snapshot::listed_files(&args.output);
     let losses = snapshot::write(&args.output, &snapshot, &options)?;
+    let now = snapshot::listed_files(&args.output);
+    // Of an index that --force has replaced. Readers refuse those that cannot be removed.
+    let surplus = before.into_iter().filter(|file| !now.contains(file));
+    surplus.for_each(|file| drop(std::fs::remove_file(file)));
     let n = snapshot.bodies.len();
     if args.json {
         let lost: Vec<&str> = losses.iter().collect();
