@@ -20,8 +20,8 @@ struct World {
     size: usize,
     /// Whether all ranks have been notified that work is to stop, by this rank or another.
     is_stopping: bool,
-    /// Received bytes, whose memory serves again: new pages cost more than copying to them (1.6 GB/s
-    /// beside 11 GB/s on an AMD EPYC).
+    /// Received bytes. Their memory is used again, since writing to new pages is slow: 1.6 GB/s, and
+    /// 11 GB/s to old ones, on an AMD EPYC.
     gathered: Vec<u8>,
     received: Vec<Vec<u8>>,
 }

@@ -32,8 +32,8 @@ pub struct RunRequest {
     /// Folder to write to; created if it does not exist
     #[cfg_attr(feature = "options", arg(long, value_name = "DIR", help_heading = "Run"))]
     pub out: PathBuf,
-    /// Files of each snapshot, beside an index with its name: a number, or ranks for one that each
-    /// rank of MPI writes
+    /// Number of files of each snapshot, or ranks for one per rank of MPI; an index with the
+    /// snapshot's name lists them
     #[cfg_attr(feature = "options", arg(long, value_name = "COUNT|ranks", default_value_t = FileCount::ONE, help_heading = "Run"))]
     pub files: FileCount,
     /// Engine and kernel.

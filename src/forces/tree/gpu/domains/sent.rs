@@ -69,48 +69,46 @@ fn length([cells, bodies]: Sizes) -> u64 {
 /// Entries of a rank: of each root, and the numbers of cells and bodies in all.
 const ENTRIES: usize = MOST_ROOTS as usize + 2;
 
-/// The choice and packing of cells for the other ranks.
-struct Choice<'a> {
+/// The kernels that choose and pack cells for the other ranks.
+struct Packing {
     gpu: Arc<Gpu>,
-    select: &'a Select,
-    margin: f32,
-    /// Number of this part's cells.
-    cells: u32,
-    boxes_of: &'a [Range<u32>],
-    count: &'a BoundKernel,
-    scans: &'a mut [Scan; 2],
-    list_entries: &'a BoundKernel,
-    pack: &'a BoundKernel,
+    count: BoundKernel,
+    /// Of cells, and of bodies.
+    scans: [Scan; 2],
+    list_entries: BoundKernel,
+    pack: BoundKernel,
 }
 
-impl Choice<'_> {
-    /// Records it for one rank after another, by `rows` of what there is room for.
+impl Packing {
+    /// Records them for one rank after another, whose boxes are in these ranges. `rows` have the
+    /// numbers of cells and bodies that are packed for each, of this part's `cells` cells.
     fn record(
         &mut self,
-        pass: &mut wgpu::ComputePass<'_>,
-        params: &mut Params<TreeParams>,
+        (pass, params): (&mut wgpu::ComputePass<'_>, &mut Params<TreeParams>),
+        (select, margin): (&Select, f32),
+        boxes_of: &[Range<u32>],
         rows: &[TreeParams],
-        most: u32,
+        cells: u32,
     ) {
-        let cells = self.cells;
+        let most = self.gpu.limits.workgroups;
         self.scans.iter_mut().for_each(Scan::begin_submission);
         for row in rows {
-            let boxes = &self.boxes_of[row.part as usize];
+            let boxes = &boxes_of[row.part as usize];
             let looked = TreeParams {
                 group_begin: boxes.start,
                 group_end: boxes.end,
-                opening: self.select.opening,
+                opening: select.opening,
                 part: row.part,
-                margin: self.margin,
+                margin,
                 ..Default::default()
             };
             let offset = Some(params.offset_of(looked));
-            dispatch(pass, &self.select.kernel, offset, (boxes.len() as u32, 1), most);
+            dispatch(pass, &select.kernel, offset, (boxes.len() as u32, 1), most);
             let row = Some(params.offset_of(*row));
-            dispatch(pass, self.count, row, (cells, THREADS), most);
+            dispatch(pass, &self.count, row, (cells, THREADS), most);
             self.scans.iter_mut().for_each(|scan| scan.record(pass, cells));
-            dispatch(pass, self.list_entries, row, (MOST_ROOTS, 64), most);
-            dispatch(pass, self.pack, row, (cells, 64), most);
+            dispatch(pass, &self.list_entries, row, (MOST_ROOTS, 64), most);
+            dispatch(pass, &self.pack, row, (cells, 64), most);
         }
         self.scans.iter_mut().for_each(|scan| scan.end_submission(&self.gpu));
     }
@@ -133,11 +131,7 @@ pub(super) struct Sending {
     message: wgpu::Buffer,
     /// The messages to all ranks, in memory that is used again.
     outgoing: Arc<Vec<u8>>,
-    count: BoundKernel,
-    /// Of cells, and of bodies.
-    scans: [Scan; 2],
-    list_entries: BoundKernel,
-    pack: BoundKernel,
+    packing: Packing,
     /// What is packed for each other rank before it is known how much there is: a little more than
     /// the last time.
     expected_by: Vec<Sizes>,
@@ -226,10 +220,7 @@ impl Sending {
             entries,
             message,
             outgoing,
-            count,
-            scans,
-            list_entries,
-            pack,
+            packing: Packing { gpu: Arc::clone(gpu), count, scans, list_entries, pack },
             expected_by: vec![[0; 2]; parts - 1],
             graft,
             link,
@@ -296,7 +287,7 @@ impl Sending {
         (&self.own_boxes, 0..u64::from(self.expected).min(room) * BOX as u64)
     }
 
-    /// The next list has the boxes of so many single sinks.
+    /// Sets the number of single sinks whose boxes the next list has.
     pub fn expect_singles(&mut self, singles: u32) {
         self.singles = singles;
     }
@@ -395,16 +386,11 @@ impl Sending {
             0..end * VEC4
         };
         let wanted = [(&self.entries, 0..self.entries.size()), (&self.message, message_to(&rows))];
-        let mut choice = Choice {
-            gpu: Arc::clone(&io.gpu),
-            select,
-            margin,
-            cells,
-            boxes_of: &self.boxes_of,
-            count: &self.count,
-            scans: &mut self.scans,
-            list_entries: &self.list_entries,
-            pack: &self.pack,
+        let (packing, boxes_of) = (&mut self.packing, &self.boxes_of);
+        let mut record = |pass: &mut wgpu::ComputePass<'_>,
+                          params: &mut Params<TreeParams>,
+                          rows: &[TreeParams]| {
+            packing.record((pass, params), (select, margin), boxes_of, rows, cells);
         };
         let outgoing = match Arc::get_mut(&mut self.outgoing) {
             Some(outgoing) => outgoing,
@@ -449,7 +435,7 @@ impl Sending {
         let (sizes, entries, is_packed) = io
             .submit_as(
                 build,
-                |pass, params, _| choice.record(pass, params, &rows, most),
+                |pass, params, _| record(pass, params, &rows),
                 &[],
                 &wanted,
                 |read| {
@@ -506,7 +492,7 @@ impl Sending {
             let outgoing = Arc::get_mut(&mut self.outgoing).expect("nobody has it yet");
             io.submit_as(
                 build,
-                |pass, params, _| choice.record(pass, params, &rows, most),
+                |pass, params, _| record(pass, params, &rows),
                 &[],
                 &[(&self.message, message_to(&rows))],
                 |read| collect(outgoing, read[0], &entries, &rows, &sizes),
