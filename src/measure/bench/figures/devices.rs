@@ -63,15 +63,23 @@ enum StepMode {
     Tree,
     /// Leapfrog with the tree as it is by default.
     DefaultTree,
-    /// The same with a part of the bodies on each device.
+    /// The strict rule with a part of the bodies on each device.
+    StrictDomains,
+    /// The default rule with a part of the bodies on each device.
     Domains,
     /// Individual steps.
     Blocks,
 }
 
 impl StepMode {
-    const ALL: [Self; 5] =
-        [Self::Pairs, Self::Tree, Self::DefaultTree, Self::Domains, Self::Blocks];
+    const ALL: [Self; 6] = [
+        Self::Pairs,
+        Self::Tree,
+        Self::DefaultTree,
+        Self::StrictDomains,
+        Self::Domains,
+        Self::Blocks,
+    ];
 
     /// The suffix of its series' names.
     fn words(self) -> &'static str {
@@ -79,6 +87,7 @@ impl StepMode {
             Self::Pairs => "",
             Self::Tree => ", by the tree",
             Self::DefaultTree => ", by the tree, alpha 0.003",
+            Self::StrictDomains => ", in domains, alpha 0.0001",
             Self::Domains => ", in domains, alpha 0.003",
             Self::Blocks => ", hermite4",
         }
@@ -93,17 +102,22 @@ impl StepMode {
     fn sizes(self, sizes: &Sizes) -> &[usize] {
         match self {
             Self::Pairs => &sizes.devices,
-            Self::Tree | Self::DefaultTree => &sizes.devices_tree,
+            Self::Tree | Self::DefaultTree | Self::StrictDomains => &sizes.devices_tree,
             Self::Domains => &sizes.devices_domains,
             Self::Blocks => &sizes.devices_blocks,
         }
+    }
+
+    /// Whether each device has a part of the bodies.
+    fn is_divided(self) -> bool {
+        matches!(self, Self::StrictDomains | Self::Domains)
     }
 
     /// How the tree is walked, if there is one.
     fn tree(self) -> Option<TreeConfig> {
         let default = TreeConfig::default();
         match self {
-            Self::Tree => Some(TreeConfig { opening: STRICT, ..default }),
+            Self::Tree | Self::StrictDomains => Some(TreeConfig { opening: STRICT, ..default }),
             Self::DefaultTree | Self::Domains => Some(default),
             Self::Pairs | Self::Blocks => None,
         }
@@ -117,7 +131,7 @@ impl StepMode {
             known: session.known.clone(),
             method: Some(if self.tree().is_some() { Method::Tree } else { Method::Direct }),
             tree: self.tree().unwrap_or_default(),
-            domains: if self == Self::Domains { Domains::On } else { Domains::Off },
+            domains: if self.is_divided() { Domains::On } else { Domains::Off },
             ..Settings::default()
         };
         Ok(match self {
@@ -138,7 +152,7 @@ fn measure_direct(session: &mut Session<'_>) -> Result<()> {
 }
 
 fn measure_tree(session: &mut Session<'_>) -> Result<()> {
-    let modes = [StepMode::Tree, StepMode::DefaultTree, StepMode::Domains];
+    let modes = [StepMode::Tree, StepMode::DefaultTree, StepMode::StrictDomains, StepMode::Domains];
     measure(session, DEVICES_TREE.name, &modes)
 }
 
@@ -355,7 +369,7 @@ fn timed(
     };
     let n = *n as f64;
     let work = if mode.tree().is_some() { n } else { n.powi(2) };
-    if !matches!(mode, StepMode::Blocks | StepMode::Domains) && devices.len() > 1 {
+    if mode != StepMode::Blocks && !mode.is_divided() && devices.len() > 1 {
         let group = DeviceGroup::open(devices, None, bodies, None, &settings);
         let mut group = pollster::block_on(group)?;
         return samples(session, devices, mode, &mut |steps| {
@@ -389,7 +403,7 @@ fn timed(
         sim.step(steps)?;
         Ok(match mode {
             StepMode::Blocks => of_blocks(&sim).plus(-1.0, &before),
-            StepMode::Domains => {
+            _ if mode.is_divided() => {
                 let secs = begun.elapsed().as_secs_f64();
                 let parts = sim.take_observed().parts;
                 let exchanging = parts.first().and_then(|part| part.exchanging).unwrap_or(0.0);
@@ -490,12 +504,12 @@ impl Model {
         let divided = match self.mode {
             StepMode::Blocks => costs.shared / self.rate,
             // Each device builds its part.
-            StepMode::Domains => self.alone,
+            mode if mode.is_divided() => self.alone,
             _ => self.alone - self.own,
         };
         let divided = divided.clamp(0.0, self.alone);
         let exchanges = match self.mode {
-            StepMode::Domains => DOMAINS[0] + DOMAINS[1] * costs.work.powf(2.0 / 3.0),
+            mode if mode.is_divided() => DOMAINS[0] + DOMAINS[1] * costs.work.powf(2.0 / 3.0),
             _ => LATENCY * costs.exchanges + costs.bytes / BANDWIDTH,
         };
         self.alone - divided + divided / count as f64 + exchanges
