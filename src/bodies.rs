@@ -1,10 +1,12 @@
 //! The bodies on the host: a structure of arrays in f64, the only particle type outside the device.
 
+use std::ops::Range;
+
 use glam::DVec3;
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
-use crate::math::{sum_of, sum_vec_of};
+use crate::math::{AllReduce, Alone, all_sums_of, sum_of};
 
 /// The part of a galaxy that a component belongs to; used by the renderer and the analysis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -66,6 +68,13 @@ const SHARE: usize = 1 << 14;
 /// A copy made by all cores.
 pub(crate) fn copied<T: Copy + Send + Sync>(all: &[T]) -> Vec<T> {
     all.par_iter().with_min_len(SHARE).copied().collect()
+}
+
+/// Removes all values but these, and their memory; leaves none as none.
+pub(crate) fn keep<T: Copy + Send + Sync>(values: &mut Vec<T>, rows: &Range<usize>) {
+    if !values.is_empty() && rows.len() < values.len() {
+        *values = copied(&values[rows.clone()]);
+    }
 }
 
 fn extend<T: Copy + Send + Sync>(all: &mut Vec<T>, more: &[T], of: impl Fn(T) -> T + Sync + Send) {
@@ -209,6 +218,15 @@ impl Bodies {
         Ok(())
     }
 
+    /// Removes all bodies but these, of 0 to the number of bodies. Arrays without entries stay so.
+    pub fn keep(&mut self, rows: &Range<usize>) {
+        keep(&mut self.id, rows);
+        keep(&mut self.mass, rows);
+        keep(&mut self.position, rows);
+        keep(&mut self.velocity, rows);
+        keep(&mut self.component, rows);
+    }
+
     /// Gravitating masses G m, for G = `gravitational_constant`: the masses that engines are given.
     pub fn gravitating_mass(&self, gravitational_constant: f64) -> Vec<f64> {
         let of = |mass: &f64| mass * gravitational_constant;
@@ -222,13 +240,25 @@ impl Bodies {
 
     /// Position and velocity of the centre of mass; the unweighted mean if all masses are 0.
     pub fn centre_of_mass(&self) -> (DVec3, DVec3) {
-        let total = self.total_mass();
-        let (weight, norm) =
-            if total > 0.0 { (None, total) } else { (Some(1.0), self.len().max(1) as f64) };
-        let mass = |i: usize| weight.unwrap_or(self.mass[i]);
-        let position = sum_vec_of(self.len(), |i| self.position[i] * mass(i));
-        let velocity = sum_vec_of(self.len(), |i| self.velocity[i] * mass(i));
-        (position / norm, velocity / norm)
+        let (_, position, velocity) = Alone::always(self.centre_of_all_mass(&Alone));
+        (position, velocity)
+    }
+
+    /// Total mass, and position and velocity of the centre of mass, of the bodies of all processes.
+    ///
+    /// # Errors
+    /// As of [`AllReduce`].
+    pub(crate) fn centre_of_all_mass(&self, all: &dyn AllReduce) -> Result<(f64, DVec3, DVec3)> {
+        let [total, n] = all_sums_of(all, self.len(), |i| [self.mass[i], 1.0])?;
+        let (weight, norm) = if total > 0.0 { (None, total) } else { (Some(1.0), n.max(1.0)) };
+        let [x, y, z, vx, vy, vz] = all_sums_of(all, self.len(), |i| {
+            let weight = weight.unwrap_or(self.mass[i]);
+            let ([x, y, z], v) =
+                ((self.position[i] * weight).to_array(), self.velocity[i] * weight);
+            [x, y, z, v.x, v.y, v.z]
+        })?;
+        let (position, velocity) = (DVec3::new(x, y, z), DVec3::new(vx, vy, vz));
+        Ok((total, position / norm, velocity / norm))
     }
 
     /// Adds `position` to all positions and `velocity` to all velocities.

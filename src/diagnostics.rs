@@ -1,8 +1,8 @@
 //! Diagnostics of a run from the bodies and their potentials: energies, momenta, virial ratio,
 //! Lagrangian radii.
 //!
-//! All in f64 with compensated sums in the order of the bodies, whatever the number of cores, so
-//! that equal states give equal bits.
+//! All in f64 with exact sums, so that equal states give equal bits, whatever the number of cores and
+//! of processes that each have some of the bodies.
 
 mod shrinking_spheres;
 
@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
-use crate::math::{length, sum_of, sum_vec_of, weighted_quantiles};
+use crate::math::{AllReduce, Alone, all_largest_of, all_sums_of, length, weighted_quantiles};
 
 pub use shrinking_spheres::{SHRINK, SPHERES, density_centre, least_in_sphere};
 
@@ -73,13 +73,20 @@ impl Diagnostics {
         self.field.map_or(internal, |field| internal + field.potential + field.bulk)
     }
 
-    /// These diagnostics of `bodies` in an external field with this potential.
-    #[must_use]
-    pub fn in_field(self, bodies: &Bodies, potential: impl Fn(DVec3) -> f64 + Sync) -> Self {
-        let of = |i: usize| bodies.mass[i] * potential(bodies.position[i]);
-        let bulk = 0.5 * bodies.total_mass() * self.drift.length_squared();
-        let field = FieldEnergy { potential: sum_of(bodies.len(), of), bulk };
-        Self { field: Some(field), ..self }
+    /// These diagnostics of all processes' `bodies` in an external field with this potential.
+    ///
+    /// # Errors
+    /// As of [`AllReduce`].
+    pub(crate) fn in_field(
+        self,
+        all: &dyn AllReduce,
+        bodies: &Bodies,
+        potential: impl Fn(DVec3) -> f64 + Sync,
+    ) -> Result<Self> {
+        let of = |i: usize| [bodies.mass[i] * potential(bodies.position[i]), bodies.mass[i]];
+        let [potential, mass] = all_sums_of(all, bodies.len(), of)?;
+        let bulk = 0.5 * mass * self.drift.length_squared();
+        Ok(Self { field: Some(FieldEnergy { potential, bulk }), ..self })
     }
 
     /// 2K/|W|: 1 in equilibrium (exactly only without softening). NaN if W = 0.
@@ -130,42 +137,106 @@ pub fn relative_change(value: f64, reference: f64) -> f64 {
 /// Computes all of [`Diagnostics`]. `potential` holds one phi per body as engines return it, G
 /// included.
 ///
-/// Errors: `potential` has another length than the bodies.
+/// # Errors
+/// `potential` has another length than the bodies.
 pub fn diagnose(bodies: &Bodies, potential: &[f64]) -> Result<Diagnostics> {
+    diagnose_all(&Alone, bodies, potential)
+}
+
+/// [`diagnose`] for the bodies of all processes, of which this one has `bodies`.
+///
+/// # Errors
+/// `potential` has another length than this process's bodies; as of [`AllReduce`].
+pub(crate) fn diagnose_all(
+    all: &dyn AllReduce,
+    bodies: &Bodies,
+    potential: &[f64],
+) -> Result<Diagnostics> {
     let n = bodies.len();
     if potential.len() != n {
         let what = "the number of potentials";
         return Err(Error::value(what, potential.len(), format!("{n}, one per body")));
     }
-    let (centre, drift) = bodies.centre_of_mass();
-    let components = (0..bodies.components.len()).into_par_iter().filter_map(|component| {
-        let members: Vec<usize> = bodies.of_component(component as u8).collect();
-        (!members.is_empty()).then(|| {
-            let centre = density_centre(bodies, &members);
-            let radii = lagrangian_radii(bodies, &members, centre, &FRACTIONS);
+    let (_, centre, drift) = bodies.centre_of_all_mass(all)?;
+    let [px, py, pz, lx, ly, lz, twice_kinetic, twice_potential] = all_sums_of(all, n, |i| {
+        let (mass, v) = (bodies.mass[i], bodies.velocity[i]);
+        let (p, l) = (v * mass, bodies.position[i].cross(v) * mass);
+        let kinetic = mass * (v - drift).length_squared();
+        [p.x, p.y, p.z, l.x, l.y, l.z, kinetic, mass * potential[i]]
+    })?;
+    let whole = Members::of(all, bodies, None)?;
+    let half_mass_radius = whole.radii(|x| length(x - centre), &[0.5])?[0];
+    let mut components = Vec::new();
+    for component in 0..bodies.components.len() as u8 {
+        let list: Vec<usize> = bodies.of_component(component).collect();
+        let members = Members::of(all, bodies, Some(&list))?;
+        if members.count > 0 {
+            let centre = members.density_centre()?;
+            let radii = members.radii(|x| length(x - centre), &FRACTIONS)?;
             let radii = std::array::from_fn(|k| radii[k]);
-            ComponentRadii { component: component as u8, centre, radii }
-        })
-    });
+            components.push(ComponentRadii { component, centre, radii });
+        }
+    }
     Ok(Diagnostics {
-        kinetic: kinetic_energy(bodies, drift),
-        potential: 0.5 * sum_of(n, |i| bodies.mass[i] * potential[i]),
-        momentum: sum_vec_of(n, |i| bodies.velocity[i] * bodies.mass[i]),
-        angular_momentum: sum_vec_of(n, |i| {
-            bodies.position[i].cross(bodies.velocity[i]) * bodies.mass[i]
-        }),
+        kinetic: 0.5 * twice_kinetic,
+        potential: 0.5 * twice_potential,
+        momentum: DVec3::new(px, py, pz),
+        angular_momentum: DVec3::new(lx, ly, lz),
         centre,
         drift,
-        half_mass_radius: half_mass_radius(bodies, centre),
+        half_mass_radius,
         field: None,
-        components: components.collect(),
+        components,
     })
 }
 
-/// K = sum m v^2 / 2 with velocities relative to `drift`.
-pub fn kinetic_energy(bodies: &Bodies, drift: DVec3) -> f64 {
-    let twice = |i: usize| bodies.mass[i] * (bodies.velocity[i] - drift).length_squared();
-    0.5 * sum_of(bodies.len(), twice)
+/// Some of the bodies, or all: those of this process, among those of all processes.
+struct Members<'a> {
+    all: &'a dyn AllReduce,
+    bodies: &'a Bodies,
+    /// Indices of this process's; `None` for all.
+    list: Option<&'a [usize]>,
+    /// Number of members of all processes.
+    count: usize,
+    /// Whether no member has mass: they are then weighted equally.
+    massless: bool,
+}
+
+impl<'a> Members<'a> {
+    fn of(all: &'a dyn AllReduce, bodies: &'a Bodies, list: Option<&'a [usize]>) -> Result<Self> {
+        let mut members = Self { all, bodies, list, count: 0, massless: true };
+        let own = members.len();
+        let mut count = [own as i128];
+        all.integers(&mut count)?;
+        members.count = count[0] as usize;
+        let mass = |k: usize| bodies.mass[members.index(k)];
+        members.massless = all_largest_of(all, own, mass)? == 0.0;
+        Ok(members)
+    }
+
+    /// Number of members of this process.
+    fn len(&self) -> usize {
+        self.list.map_or(self.bodies.len(), <[usize]>::len)
+    }
+
+    fn index(&self, k: usize) -> usize {
+        self.list.map_or(k, |list| list[k])
+    }
+
+    /// Place and weight of this process's `k`-th.
+    fn get(&self, k: usize) -> (DVec3, f64) {
+        let i = self.index(k);
+        (self.bodies.position[i], if self.massless { 1.0 } else { self.bodies.mass[i] })
+    }
+
+    /// The distances within which these parts of the weight are; 0 if there are no members.
+    fn radii(&self, distance: impl Fn(DVec3) -> f64 + Sync, parts: &[f64]) -> Result<Vec<f64>> {
+        let of = |k: usize| {
+            let (place, weight) = self.get(k);
+            (distance(place), weight)
+        };
+        weighted_quantiles(self.all, self.len(), of, parts)
+    }
 }
 
 /// Lagrangian radii: for each of `fractions` (0 to 1) the distance from `centre` of the body at
@@ -177,28 +248,18 @@ pub fn lagrangian_radii(
     centre: DVec3,
     fractions: &[f64],
 ) -> Vec<f64> {
-    let distance = |i: usize| length(bodies.position[i] - centre);
-    radii_of_parts(bodies, members, distance, fractions)
-}
-
-/// [`lagrangian_radii`] of all bodies for half of the mass.
-fn half_mass_radius(bodies: &Bodies, centre: DVec3) -> f64 {
-    let massless = bodies.mass.par_iter().all(|&mass| mass == 0.0);
-    let weight = |i: usize| if massless { 1.0 } else { bodies.mass[i] };
-    let of = |i: usize| (length(bodies.position[i] - centre), weight(i));
-    weighted_quantiles(bodies.len(), of, &[0.5])[0]
+    radii_of_parts(bodies, members, |x| length(x - centre), fractions)
 }
 
 /// [`lagrangian_radii`] by any measure of distance.
 pub(crate) fn radii_of_parts(
     bodies: &Bodies,
     members: &[usize],
-    distance: impl Fn(usize) -> f64 + Sync,
+    distance: impl Fn(DVec3) -> f64 + Sync,
     fractions: &[f64],
 ) -> Vec<f64> {
-    let massless = members.par_iter().all(|&i| bodies.mass[i] == 0.0);
-    let weight = |i: usize| if massless { 1.0 } else { bodies.mass[i] };
-    weighted_quantiles(members.len(), |k| (distance(members[k]), weight(members[k])), fractions)
+    let radii = |members: Members<'_>| members.radii(distance, fractions);
+    Alone::always(Members::of(&Alone, bodies, Some(members)).and_then(radii))
 }
 
 #[cfg(test)]

@@ -31,6 +31,8 @@ mod rests;
 
 pub use call::{Extent, power_below};
 pub use coincident::coincident;
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) use coincident::coincident_of_all;
 pub use rests::{PREFIX, Rests};
 
 /// An origin and units, all given in the caller's units.

@@ -97,7 +97,7 @@ pub mod tune;
 // Stored results of tuning; simulations are given a [`sim::Known`].
 #[doc(hidden)]
 pub mod tuned;
-// Compensated sums, for the program and the C library.
+// Exact sums, for the program and the C library.
 #[doc(hidden)]
 pub mod math;
 // Text made safe for one line of output; public for tests.

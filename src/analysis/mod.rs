@@ -3,8 +3,8 @@
 //!
 //! Everything is measured about the density centre of the bodies concerned and relative to its
 //! velocity, so that a moved or boosted system gives the same numbers. Lengths, masses and times
-//! are in the units of the bodies, velocities in those of length over time. Sums are compensated,
-//! in the order of the bodies: equal bodies give equal bits on any number of cores.
+//! are in the units of the bodies, velocities in those of length over time. Sums are exact:
+//! equal bodies give equal bits on any number of cores.
 //!
 //! ```
 //! use gravitile::analysis::{Shells, groups};

@@ -81,7 +81,7 @@ impl Rings {
         });
         let axis = spin.try_normalize().unwrap_or(DVec3::Z);
         let outer = outer.unwrap_or_else(|| {
-            let distance = |i: usize| height(bodies, i, centre, axis).1;
+            let distance = |place| height(place, centre, axis).1;
             radii_of_parts(bodies, &members.list, distance, &[0.98])[0]
         });
         if !(outer > 0.0 && outer.is_finite()) {
@@ -99,7 +99,7 @@ impl Rings {
     pub fn profile(&self, bodies: &Bodies, component: Option<u8>) -> Result<Vec<Ring>> {
         bodies.validate()?;
         let members = Members::of(bodies, component);
-        let radius = |i: usize| height(bodies, i, self.centre, self.axis).1;
+        let radius = |i: usize| height(bodies.position[i], self.centre, self.axis).1;
         let (_, rings) = sorted_into(&members, &self.edges, radius);
         let rings = rings.into_iter().enumerate();
         Ok(rings.map(|(k, list)| self.ring(k, &Members::listed(bodies, list))).collect())
@@ -114,7 +114,7 @@ impl Rings {
         // Along R, phi and z.
         let moving = |k: usize| {
             let i = held.list[k];
-            let (z, _) = height(bodies, i, self.centre, self.axis);
+            let (z, _) = height(bodies.position[i], self.centre, self.axis);
             let offset = bodies.position[i] - self.centre;
             let outwards = (offset - self.axis * z).normalize_or_zero();
             let v = bodies.velocity[i] - self.velocity;
@@ -123,7 +123,7 @@ impl Rings {
         let mean = sum_vec_of(n, |k| moving(k) * held.weight(k)) / total;
         let squared = |v: DVec3| v * v;
         let square = sum_vec_of(n, |k| squared(moving(k) - mean) * held.weight(k)) / total;
-        let z = |k: usize| height(bodies, held.list[k], self.centre, self.axis).0;
+        let z = |k: usize| height(bodies.position[held.list[k]], self.centre, self.axis).0;
         Ring {
             inner,
             outer,
@@ -139,9 +139,9 @@ impl Rings {
     }
 }
 
-/// The height of body `i` above the plane, and its distance from the axis.
-fn height(bodies: &Bodies, i: usize, centre: DVec3, axis: DVec3) -> (f64, f64) {
-    let offset = bodies.position[i] - centre;
+/// The height of `place` above the plane, and its distance from the axis.
+fn height(place: DVec3, centre: DVec3, axis: DVec3) -> (f64, f64) {
+    let offset = place - centre;
     let z = offset.dot(axis);
     (z, (offset - axis * z).length())
 }

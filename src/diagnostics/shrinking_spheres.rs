@@ -3,8 +3,10 @@
 use glam::DVec3;
 use rayon::prelude::*;
 
+use super::Members;
 use crate::bodies::Bodies;
-use crate::math::{length, sums_of};
+use crate::error::Result;
+use crate::math::{Alone, ExactSum, all_largest_of, all_sums_of, length};
 
 /// Factor by which [`density_centre`] shrinks its sphere per round.
 pub const SHRINK: f64 = 0.9;
@@ -23,36 +25,42 @@ pub fn least_in_sphere(members: usize) -> usize {
 /// from the galaxy by tidal tails and runaways. For 100 members or fewer it is their centre of
 /// mass.
 pub fn density_centre(bodies: &Bodies, members: &[usize]) -> DVec3 {
-    let massless = members.iter().all(|&i| bodies.mass[i] == 0.0);
-    let weight = |i: usize| if massless { 1.0 } else { bodies.mass[i] };
-    let body = |i: usize| (bodies.position[i], weight(i));
-    let least = least_in_sphere(members.len());
-    // The first sphere holds everything around any point, and so does the second, around the mean.
-    let all = sums_of(members.len(), |k| term(body(members[k]), DVec3::ZERO));
-    if all[0] == 0.0 || all[1] <= 0.0 {
-        return DVec3::ZERO;
+    let centre = |members: Members<'_>| members.density_centre();
+    Alone::always(Members::of(&Alone, bodies, Some(members)).and_then(centre))
+}
+
+impl Members<'_> {
+    /// [`density_centre`] of the members of all processes.
+    pub(super) fn density_centre(&self) -> Result<DVec3> {
+        let least = least_in_sphere(self.count);
+        // The first sphere holds everything around any point, and so does the second, around the
+        // mean.
+        let found = all_sums_of(self.all, self.len(), |k| term(self.get(k), DVec3::ZERO))?;
+        if found[0] == 0.0 || found[1] <= 0.0 {
+            return Ok(DVec3::ZERO);
+        }
+        let (mut centre, mut radius) = (mean(&found), f64::INFINITY);
+        let mut shells = Shells::around(self, centre)?;
+        for _ in 1..SPHERES {
+            if (centre - shells.centre).length() > FAR * radius {
+                shells = Shells::around(self, centre)?;
+            }
+            let (found, reach) = shells.sphere(self, centre, radius)?;
+            let inside = found[0] as usize;
+            if inside < least || found[1] <= 0.0 {
+                break;
+            }
+            let shift = mean(&found);
+            centre += shift;
+            // By the triangle inequality no body of the last sphere is farther than this from the new
+            // centre.
+            radius = SHRINK * (reach + shift.length()).min(radius);
+            if inside <= least || radius == 0.0 {
+                break;
+            }
+        }
+        Ok(centre)
     }
-    let (mut centre, mut radius) = (mean(&all), f64::INFINITY);
-    let mut shells = Shells::around(members, body, centre);
-    for _ in 1..SPHERES {
-        if (centre - shells.centre).length() > FAR * radius {
-            shells = Shells::around(members, body, centre);
-        }
-        let (found, reach) = shells.sphere(body, centre, radius);
-        let inside = found[0] as usize;
-        if inside < least || found[1] <= 0.0 {
-            break;
-        }
-        let shift = mean(&found);
-        centre += shift;
-        // By the triangle inequality no body of the last sphere is farther than this from the new
-        // centre.
-        radius = SHRINK * (reach + shift.length()).min(radius);
-        if inside <= least || radius == 0.0 {
-            break;
-        }
-    }
-    centre
 }
 
 /// Number, weight, and weighted offset from a centre: of one body, or of several added up.
@@ -88,67 +96,89 @@ const MARGIN: f64 = 1.0 + 1e-12;
 /// wide halo have dozens of spheres that hold nearly all.
 struct Shells {
     centre: DVec3,
-    /// Lists of members by shell, and where each shell begins in it, and the last ends.
+    /// Lists of this process's members by shell, and where each shell begins in it, and the last
+    /// ends.
     parts: Vec<(Vec<usize>, Vec<usize>)>,
-    /// From the innermost: sums about the centre, least and largest distance. An empty shell's
-    /// least distance is larger than its largest.
+    /// From the innermost, of all processes: sums about the centre, least and largest distance. An
+    /// empty shell's least distance is larger than its largest.
     shells: Vec<(Sums, [f64; 2])>,
 }
 
 impl Shells {
-    /// `body` gives a member's position and weight. Members whose distance is no number are in no
-    /// shell.
-    fn around(
-        members: &[usize],
-        body: impl Fn(usize) -> (DVec3, f64) + Sync,
-        centre: DVec3,
-    ) -> Self {
-        let distance = |i: usize| length(body(i).0 - centre);
-        let farthest = members.par_iter().map(|&i| distance(i)).reduce(|| 0.0, f64::max);
+    /// Members whose distance is no number are in no shell.
+    fn around(members: &Members<'_>, centre: DVec3) -> Result<Self> {
+        let distance = |k: usize| length(members.get(k).0 - centre);
+        let farthest = all_largest_of(members.all, members.len(), distance)?;
         let shell = |distance: f64| {
             let below = (farthest.to_bits() >> SHIFT).saturating_sub(distance.to_bits() >> SHIFT);
             (COUNT - 1).saturating_sub(below as usize)
         };
-        let part = |members: &[usize]| {
+        let part = |first: usize| {
             let mut starts = vec![0; COUNT + 1];
-            let known: Vec<(usize, usize, f64)> = members
-                .iter()
-                .map(|&i| (i, distance(i)))
+            let known: Vec<(usize, usize)> = (first..(first + PART).min(members.len()))
+                .map(|k| (k, distance(k)))
                 .filter(|(_, distance)| !distance.is_nan())
-                .map(|(i, distance)| (i, shell(distance), distance))
+                .map(|(k, distance)| (k, shell(distance)))
                 .collect();
-            known.iter().for_each(|(_, shell, _)| starts[shell + 1] += 1);
+            known.iter().for_each(|(_, shell)| starts[shell + 1] += 1);
             (0..COUNT).for_each(|k| starts[k + 1] += starts[k]);
             let (mut next, mut list) = (starts.clone(), vec![0; known.len()]);
-            let mut shells = vec![([0.0; 5], [f64::INFINITY, -1.0]); COUNT];
-            for (i, shell, distance) in known {
-                list[next[shell]] = i;
+            for (k, shell) in known {
+                list[next[shell]] = k;
                 next[shell] += 1;
-                let (sums, [least, most]) = &mut shells[shell];
-                add(sums, term(body(i), centre));
-                (*least, *most) = (least.min(distance), most.max(distance));
             }
-            ((list, starts), shells)
+            (list, starts)
         };
-        let (parts, of_parts): (Vec<_>, Vec<_>) = members.par_chunks(PART).map(part).unzip();
-        let all = |k: usize| {
-            let sums = sums_of(of_parts.len(), |part| of_parts[part][k].0);
-            let ranges = of_parts.iter().map(|shells| shells[k].1);
-            let range = ranges
-                .fold([f64::INFINITY, -1.0], |[least, most], [a, b]| [least.min(a), most.max(b)]);
-            (sums, range)
+        let parts = (0..members.len()).into_par_iter().step_by(PART).map(part).collect();
+        let mut made = Self { centre, parts, shells: Vec::new() };
+        let (mut sums, mut ranges) = (Vec::new(), Vec::new());
+        for k in 0..COUNT {
+            let (found, range) = made.within(members, k, centre, f64::INFINITY);
+            sums.extend(found);
+            ranges.extend(range);
+        }
+        members.all.sums(&mut sums)?;
+        members.all.maxima(&mut ranges)?;
+        let of = |(sums, range): (&[ExactSum], &[f64])| {
+            (std::array::from_fn(|k| sums[k].value()), [-range[0], range[1]])
         };
-        Self { centre, shells: (0..COUNT).map(all).collect(), parts }
+        made.shells = sums.chunks(5).zip(ranges.chunks(2)).map(of).collect();
+        Ok(made)
+    }
+
+    /// Of this process's members in shell `k` that are within `radius` of `centre`: the sums about it,
+    /// the least distance times -1, and the largest, negative if there are none.
+    fn within(
+        &self,
+        members: &Members<'_>,
+        k: usize,
+        centre: DVec3,
+        radius: f64,
+    ) -> ([ExactSum; 5], [f64; 2]) {
+        type Found = ([ExactSum; 5], [f64; 2]);
+        let none = || -> Found { (Default::default(), [f64::NEG_INFINITY, -1.0]) };
+        let inside = |mut found: Found, (list, starts): &(Vec<usize>, Vec<usize>)| {
+            let (sums, [nearest, farthest]) = (&mut found.0, &mut found.1);
+            for &member in &list[starts[k]..starts[k + 1]] {
+                let body = members.get(member);
+                let distance = length(body.0 - centre);
+                if distance <= radius {
+                    sums.iter_mut().zip(term(body, centre)).for_each(|(sum, term)| sum.add(term));
+                    (*nearest, *farthest) = (nearest.max(-distance), farthest.max(distance));
+                }
+            }
+            found
+        };
+        let both = |(mut sums, range): Found, (more, other): Found| {
+            sums.iter_mut().zip(more).for_each(|(sum, more)| sum.add_sum(more));
+            (sums, [range[0].max(other[0]), range[1].max(other[1])])
+        };
+        self.parts.par_iter().fold(none, inside).reduce(none, both)
     }
 
     /// The sums about `centre` of the members within `radius` of it, and the largest distance among
     /// them, negative if there are none.
-    fn sphere(
-        &self,
-        body: impl Fn(usize) -> (DVec3, f64) + Sync,
-        centre: DVec3,
-        radius: f64,
-    ) -> (Sums, f64) {
+    fn sphere(&self, members: &Members<'_>, centre: DVec3, radius: f64) -> Result<(Sums, f64)> {
         let apart = (centre - self.centre).length();
         let (mut sums, mut reach) = ([0.0; 5], -1.0f64);
         for (k, (held, [least, most])) in self.shells.iter().enumerate().rev() {
@@ -162,23 +192,13 @@ impl Shells {
                 add(&mut sums, [0.0, 0.0, moved.x, moved.y, moved.z]);
                 continue;
             }
-            let inside = |(list, starts): &(Vec<usize>, Vec<usize>)| {
-                let (mut sums, mut reach) = ([0.0; 5], -1.0f64);
-                for &i in &list[starts[k]..starts[k + 1]] {
-                    let (place, weight) = body(i);
-                    let distance = length(place - centre);
-                    if distance <= radius {
-                        add(&mut sums, term((place, weight), centre));
-                        reach = reach.max(distance);
-                    }
-                }
-                (sums, reach)
-            };
-            let found: Vec<(Sums, f64)> = self.parts.par_iter().map(inside).collect();
-            add(&mut sums, sums_of(found.len(), |part| found[part].0));
-            reach = found.iter().map(|(_, reach)| *reach).fold(reach, f64::max);
+            let (mut found, mut range) = self.within(members, k, centre, radius);
+            members.all.sums(&mut found)?;
+            members.all.maxima(&mut range)?;
+            add(&mut sums, found.map(|sum| sum.value()));
+            reach = reach.max(range[1]);
         }
-        (sums, reach)
+        Ok((sums, reach))
     }
 }
 

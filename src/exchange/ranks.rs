@@ -8,6 +8,7 @@ use bytemuck::Pod;
 
 use super::{Exchange, Reader};
 use crate::error::Result;
+use crate::math::{AllReduce, ExactSum};
 
 /// The ranks of a run, as addressed from this one. Clones share the same connection.
 #[derive(Clone)]
@@ -101,6 +102,33 @@ impl Ranks {
     /// As of [`Exchange`].
     pub fn sum_integers<T: Pod + AddAssign>(&self, values: &mut [T]) -> Result<()> {
         super::sum_integers(&mut **self.lock(), values)
+    }
+}
+
+impl AllReduce for Ranks {
+    fn sums(&self, values: &mut [ExactSum]) -> Result<()> {
+        if self.size == 1 {
+            return Ok(());
+        }
+        let words: Vec<i64> =
+            values.iter_mut().flat_map(|sum| std::mem::take(sum).into_words()).collect();
+        for received in self.gather(&words)? {
+            let (received, _) = received.as_chunks::<{ ExactSum::WORDS }>();
+            let received = received.iter().map(ExactSum::of_words);
+            values.iter_mut().zip(received).for_each(|(sum, part)| sum.add_sum(part));
+        }
+        Ok(())
+    }
+
+    fn integers(&self, values: &mut [i128]) -> Result<()> {
+        if self.size == 1 { Ok(()) } else { self.sum_integers(values) }
+    }
+
+    fn maxima(&self, values: &mut [f64]) -> Result<()> {
+        for received in self.gather(values)? {
+            values.iter_mut().zip(received).for_each(|(value, other)| *value = value.max(other));
+        }
+        Ok(())
     }
 }
 

@@ -4,11 +4,21 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 use super::Frame;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::{
+    error::Result,
+    exchange::Ranks,
+    math::{AllReduce, all_largest_of},
+};
 
 /// A direction along which neither planes nor lattices of bodies line up.
 const ALONG: DVec3 = DVec3::new(0.619_721_3, 0.530_497_1, 0.578_306_9);
 /// Another one, across the first.
 const ACROSS: DVec3 = DVec3::new(0.743_290_1, -0.623_890_3, -0.241_706_7);
+
+/// In units of the spacing at a body, a bound on the projection of a cube with edges of two spacings:
+/// each component of ALONG is below 1.
+const REACH: f64 = 3.0;
 
 /// A body's projections, and its number. Sixteen bytes: a hundred million of them are sorted.
 struct Place {
@@ -26,10 +36,54 @@ struct Place {
 /// million bodies some dozens are within the reach of each along that direction; a second one
 /// excludes nearly all of these without a look at their positions.
 pub fn coincident(frame: &Frame, position: &[DVec3]) -> usize {
+    coincident_among(frame, position, position.len())
+}
+
+/// [`coincident`] of the bodies of all ranks, of which this one has those at `position`. A rank
+/// counts those in a range along the direction, and is sent those just outside, too.
+///
+/// # Errors
+/// A rank is gone.
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) fn coincident_of_all(ranks: &Ranks, frame: &Frame, position: &[DVec3]) -> Result<usize> {
+    const SAMPLES: usize = 1024;
+    let of = |i: usize| along(frame, position[i]);
+    let reach = |i: usize| REACH * frame.spacing(position[i]);
+    let reach = all_largest_of(ranks, position.len(), reach)?;
+    let samples = (0..position.len()).step_by(position.len().div_ceil(SAMPLES).max(1));
+    let mut sampled: Vec<f64> =
+        ranks.gather(&samples.map(of).collect::<Vec<_>>())?.into_iter().flatten().collect();
+    sampled.sort_unstable_by(f64::total_cmp);
+    let part = sampled.len().div_ceil(ranks.size()).max(1);
+    let ends: Vec<f64> = sampled.chunks(part).skip(1).map(|samples| samples[0]).collect();
+    let part_of = |along: f64| ends.partition_point(|end| *end <= along);
+    let (mut own, mut beside) = (vec![Vec::new(); ranks.size()], vec![Vec::new(); ranks.size()]);
+    for (i, place) in position.iter().enumerate() {
+        let (along, place) = (of(i), place.to_array());
+        let part = part_of(along);
+        own[part].push(place);
+        let near = part_of(along - reach)..=part_of(along + reach);
+        near.filter(|near| *near != part).for_each(|near| beside[near].push(place));
+    }
+    let own: Vec<DVec3> = ranks.send_each(&own)?.into_iter().flatten().map(DVec3::from).collect();
+    let beside = ranks.send_each(&beside)?.into_iter().flatten().map(DVec3::from);
+    let counted = own.len();
+    let places: Vec<DVec3> = own.into_iter().chain(beside).collect();
+    let mut count = [coincident_among(frame, &places, counted) as i128];
+    ranks.integers(&mut count)?;
+    Ok(count[0] as usize)
+}
+
+fn along(frame: &Frame, position: DVec3) -> f64 {
+    (position - DVec3::from(frame.origin)).dot(ALONG)
+}
+
+/// How many of the first `counted` bodies have another so near, among all.
+fn coincident_among(frame: &Frame, position: &[DVec3], counted: usize) -> usize {
     let place = |i: usize| {
         let from_origin = position[i] - DVec3::from(frame.origin);
         Place {
-            along: from_origin.dot(ALONG),
+            along: along(frame, position[i]),
             across: (from_origin / frame.length).dot(ACROSS) as f32,
             body: i as u32,
         }
@@ -40,9 +94,7 @@ pub fn coincident(frame: &Frame, position: &[DVec3]) -> usize {
         let Place { along, across, body } = order[k];
         let here = position[body as usize];
         let spacing = frame.spacing(here);
-        // A bound on the projection of a cube with edges of two spacings: each component of ALONG
-        // is below 1.
-        let reach = 3.0 * spacing;
+        let reach = REACH * spacing;
         // The same across, and the rounding of both projections to f32: they are below four times
         // the largest coordinate, so that is at most four spacings each.
         let reach_across = (11.0 * spacing / frame.length) as f32;
@@ -56,5 +108,6 @@ pub fn coincident(frame: &Frame, position: &[DVec3]) -> usize {
         order[k + 1..].iter().take_while(within).any(is_near)
             || order[..k].iter().rev().take_while(within).any(is_near)
     };
-    (0..order.len()).into_par_iter().filter(|&k| has_near(k)).count()
+    let is_counted = |k: &usize| (order[*k].body as usize) < counted;
+    (0..order.len()).into_par_iter().filter(is_counted).filter(|&k| has_near(k)).count()
 }

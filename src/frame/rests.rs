@@ -35,12 +35,13 @@ impl Rests {
         })
     }
 
-    /// The columns for a snapshot; none if all rests are 0.
+    /// Whether all rests are 0, so that snapshots need no columns of them.
+    pub fn are_zero(&self) -> bool {
+        self.position.iter().chain(&self.velocity).all(|rest| *rest == DVec3::ZERO)
+    }
+
+    /// The columns for a snapshot.
     pub fn columns(&self) -> BTreeMap<String, Vec<f64>> {
-        let all = || self.position.iter().chain(&self.velocity);
-        if all().all(|rest| *rest == DVec3::ZERO) {
-            return BTreeMap::new();
-        }
         let column = |k: usize| {
             let vectors = if k < 3 { &self.position } else { &self.velocity };
             (NAMES[k].to_owned(), vectors.iter().map(|vector| vector[k % 3]).collect())

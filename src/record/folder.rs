@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::Plan;
 use super::lock::{LOCK, Lock};
+use super::spread::Spread;
 use crate::error::{Error, Result};
 use crate::files;
 use crate::sim::MOST_STEPS;
@@ -292,11 +293,11 @@ impl RunFolder {
     pub(super) fn write_files(
         &self,
         (step, snapshot): (u64, &Snapshot),
-        numbers: impl Iterator<Item = usize>,
-        files: usize,
+        spread: &Spread,
     ) -> Result<Vec<Listed>> {
-        let path = self.snapshot_path(step);
-        numbers.map(|k| snapshot::write_file(&path, snapshot, (k, files))).collect()
+        let (path, Spread { files, n, .. }) = (self.snapshot_path(step), spread);
+        let write = |k| snapshot::write_file(&path, snapshot, (k, *files), (spread.first, *n));
+        spread.own().map(write).collect()
     }
 
     /// [`RunFolder::write`] for a snapshot whose files are on disk.

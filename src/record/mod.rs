@@ -19,9 +19,11 @@ mod folder;
 mod lock;
 mod plan;
 mod runner;
+mod spread;
 mod writer;
 
 pub use energy_log::{EnergyLog, EnergyWarning, Jump, StepRow};
 pub use folder::{Found, Prepared, RunFolder, refuse_names_of_runs};
 pub use plan::Plan;
 pub use runner::{Outcome, energy_initial, restart_of, run, set_restart, set_step, template};
+pub use spread::divide;

@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::writer::{LARGE, PendingOutput, Spread, Writer, Written};
+use super::spread::Spread;
+use super::writer::{LARGE, PendingOutput, Row, Writer, Written};
 use super::{EnergyLog, EnergyWarning, RunFolder, StepRow};
 use crate::bodies::Bodies;
 use crate::diagnostics::Diagnostics;
@@ -51,8 +52,8 @@ pub fn run(
     let obsolete = template.attributes.contains_key(INTERRUPTED).then(|| sim.steps());
     let has_row = obsolete.is_some() || log.ends_with(sim.steps())?;
     let mut energy_initial = log.initial();
-    let spread = spread(sim, folder);
-    let (ended, near, written) = std::thread::scope(|scope| {
+    let spread = Spread::of(sim, folder.plan.files);
+    let (ended, written) = std::thread::scope(|scope| {
         let mut writer = Writer::begin(
             scope,
             (folder, sim.settings().clone()),
@@ -63,14 +64,7 @@ pub fn run(
         )?;
         let first = (has_row, &mut energy_initial);
         let ended = steps(sim, folder, template, first, &mut writer, watch, warn);
-        // While the last files are written.
-        let near = match &ended {
-            Ok(Ended { last: Some(last), .. }) => sim.closer_than_f32(&last.snapshot.bodies),
-            Ok(_) => sim.bodies().map_or(0, |bodies| sim.closer_than_f32(&bodies)),
-            Err(_) => 0,
-        };
-        let written = writer.finish();
-        Ok((ended, near, written))
+        Ok((ended, writer.finish()))
     })?;
     let Written { warnings, last, energy } = written;
     // Of a run that had no later snapshot.
@@ -79,19 +73,24 @@ pub fn run(
     warnings.iter().for_each(&mut *warn);
     // Its file is named by the rank that could not write it.
     if let Err(Failure::Rank(rank)) = ended
-        && spread.is_some_and(|spread| spread.rank != rank)
+        && spread.rank != rank
     {
         return Err(Error::Member(format!("rank {rank} could not write its file of a snapshot")));
     }
     // Errors of earlier writes take precedence.
     let last = last.map_err(|error| with_resume_hint(folder, error))?;
-    let logged = match ended {
-        Ok(Ended { logged, .. }) => logged,
+    let (logged, state) = match ended {
+        Ok(Ended { logged, last, .. }) => (logged, last),
         Err(Failure::Step(error)) => return Err(stopped(sim, folder, template, error)),
         Err(Failure::Other(error)) => return Err(with_resume_hint(folder, error)),
         // The writer's own error has been returned.
-        Err(Failure::Rank(_)) => false,
+        Err(Failure::Rank(_)) => (false, None),
     };
+    let near = match state {
+        Some(state) => sim.closer_than_f32(&state.snapshot.bodies),
+        None => sim.bodies().and_then(|bodies| sim.closer_than_f32(&bodies)),
+    };
+    let near = near.map_err(|error| with_resume_hint(folder, error))?;
     // A run without steps left writes no row, and neither does an interrupted one.
     let last = last.filter(|(step, _)| *step == sim.steps()).map(|(_, found)| found);
     let last = match (last, logged) {
@@ -130,14 +129,6 @@ impl From<Error> for Failure {
     }
 }
 
-/// The part of this process in writing snapshots in several files.
-fn spread(sim: &Simulation, folder: &RunFolder) -> Option<Spread> {
-    let (rank, ranks) =
-        sim.choice().ranks.as_ref().map_or((0, 1), |ranks| (ranks.rank(), ranks.size()));
-    let files = folder.plan.files.of(sim.len(), ranks);
-    (files > 1).then_some(Spread { rank, ranks, files })
-}
-
 /// Queues a snapshot. If it is spread over files, waits until all ranks have theirs on disk, and
 /// queues the index.
 fn write(
@@ -147,7 +138,7 @@ fn write(
     state: &Arc<PendingOutput>,
 ) -> Result<(), Failure> {
     writer.write(state);
-    if spread(sim, folder).is_none() {
+    if Spread::of(sim, folder.plan.files).files == 1 {
         return Ok(());
     }
     // Empty for a rank that failed.
@@ -167,6 +158,14 @@ fn write(
     listed.sort_unstable_by_key(Listed::first);
     writer.write_index(state, listed);
     Ok(())
+}
+
+/// Ranks that each have some of the bodies make a row together, before they go on.
+fn row(sim: &Simulation, state: &PendingOutput, potential: Vec<f64>) -> Result<Row> {
+    match sim.is_divided() {
+        true => sim.diagnose_by(&state.snapshot.bodies, &potential).map(Row::Found),
+        false => Ok(Row::Potentials(potential)),
+    }
 }
 
 /// Takes steps to the end of the plan. States at each snapshot are read here, and written by
@@ -207,7 +206,7 @@ fn steps(
         match potential {
             Some(potential) => {
                 awaits_energy = steps == 0;
-                writer.log(&state, potential, passage);
+                writer.log(&state, row(sim, &state, potential)?, passage);
             }
             None => return Ok(Ended { logged: false, awaits_energy, last: None }),
         }
@@ -265,7 +264,7 @@ fn steps(
         }
         // A missing row is written when the run is resumed.
         match unless_stopped(sim.potentials())? {
-            Some(potential) => writer.log(&state, potential, passage),
+            Some(potential) => writer.log(&state, row(sim, &state, potential)?, passage),
             None => return Ok(Ended { logged: false, awaits_energy, last }),
         }
         writer.warnings().for_each(|warning| warn(&warning));

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
 use std::thread::{Builder, Scope, ScopedJoinHandle};
 
+use super::spread::Spread;
 use super::{EnergyLog, EnergyWarning, RunFolder, StepRow};
 use crate::diagnostics::Diagnostics;
 use crate::error::{Error, Result};
@@ -28,14 +29,12 @@ pub(super) struct PendingOutput {
     pub step_row: Option<StepRow>,
 }
 
-/// The part of this process in writing each snapshot in several files.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Spread {
-    /// Its rank, and the number of ranks.
-    pub rank: usize,
-    pub ranks: usize,
-    /// Number of files, of which it writes every `ranks`-th.
-    pub files: usize,
+/// What a row of the log is made from.
+pub(super) enum Row {
+    /// The potentials of all bodies.
+    Potentials(Vec<f64>),
+    /// What all ranks have found, each from some of the bodies.
+    Found(Diagnostics),
 }
 
 enum Job {
@@ -43,8 +42,8 @@ enum Job {
     Snapshot(Arc<PendingOutput>),
     /// The index of a snapshot whose files are on disk.
     Index(Arc<PendingOutput>, Vec<Listed>),
-    /// A state with the potentials of all bodies, and the closest passage since the last row.
-    Row(Arc<PendingOutput>, Vec<f64>, Option<Option<Passage>>),
+    /// A state, and the closest passage since the last row.
+    Row(Arc<PendingOutput>, Row, Option<Option<Passage>>),
 }
 
 /// The result of everything that was queued.
@@ -74,7 +73,7 @@ pub(super) struct Writer<'scope> {
 
 impl<'scope> Writer<'scope> {
     /// Starts the thread. It removes the snapshot of the step `obsolete` once a later one is
-    /// written. With `spread` a snapshot is several files, and then its index.
+    /// written. If a snapshot is several files, its index follows them.
     ///
     /// # Errors
     ///
@@ -85,7 +84,7 @@ impl<'scope> Writer<'scope> {
         log: &'env mut EnergyLog,
         template: &'env Snapshot,
         mut obsolete: Option<u64>,
-        spread: Option<Spread>,
+        spread: Spread,
     ) -> Result<Self> {
         let (jobs, taken) = sync_channel(WAITING);
         let (sender, warnings) = channel();
@@ -100,9 +99,8 @@ impl<'scope> Writer<'scope> {
                 match job {
                     Job::Snapshot(state) => {
                         let PendingOutput { step, snapshot, .. } = &*state;
-                        if let Some(Spread { rank, ranks, files }) = spread {
-                            let own = (rank..files).step_by(ranks);
-                            let own = folder.write_files((*step, snapshot), own, files)?;
+                        if spread.files > 1 {
+                            let own = folder.write_files((*step, snapshot), &spread)?;
                             let _ = listed_sender.send(own);
                             return Ok(());
                         }
@@ -113,9 +111,14 @@ impl<'scope> Writer<'scope> {
                         folder.write_index(state.step, &state.snapshot, &listed)?;
                         obsolete.take().map_or(Ok(()), |step| folder.remove(step))
                     }
-                    Job::Row(state, potential, passage) => {
+                    Job::Row(state, row, passage) => {
                         let PendingOutput { step, snapshot, step_row } = &*state;
-                        let found = settings.diagnose(&snapshot.bodies, &potential)?;
+                        let found = match row {
+                            Row::Found(found) => found,
+                            Row::Potentials(potential) => {
+                                settings.diagnose(&snapshot.bodies, &potential)?
+                            }
+                        };
                         // After a failed run there may be no receiver.
                         let _ = energy_sender.send(found.energy());
                         let warning =
@@ -165,13 +168,8 @@ impl<'scope> Writer<'scope> {
     }
 
     /// Queues a row of the log.
-    pub fn log(
-        &self,
-        state: &Arc<PendingOutput>,
-        potential: Vec<f64>,
-        passage: Option<Option<Passage>>,
-    ) {
-        self.hand_over(Job::Row(Arc::clone(state), potential, passage));
+    pub fn log(&self, state: &Arc<PendingOutput>, row: Row, passage: Option<Option<Passage>>) {
+        self.hand_over(Job::Row(Arc::clone(state), row, passage));
     }
 
     /// Waits until everything queued so far is written, or writing has failed.

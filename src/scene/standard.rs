@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::drawing::BLOCK;
 use crate::bodies::{Bodies, for_all};
-use crate::math::{CompensatedSum, sum_of};
+use crate::math::{ExactSum, sum_of};
 
 /// Kinetic and potential energy, the latter of the shells on which the bodies lie about the origin;
 /// the graininess of n bodies changes it by about 1/n.
@@ -37,9 +37,13 @@ fn potential_of_shells(shells: &[(f64, f64)]) -> f64 {
             within += m;
             energy
         });
-        energies.collect::<CompensatedSum>()
+        energies.collect::<ExactSum>()
     });
-    blocks.collect::<Vec<_>>().into_iter().sum::<CompensatedSum>().value()
+    let add = |mut all: ExactSum, some| {
+        all.add_sum(some);
+        all
+    };
+    blocks.reduce(ExactSum::default, add).value()
 }
 
 /// Rescales positions and velocities of bodies of total mass 1 so that W = -1/2 and K = 1/4: E =

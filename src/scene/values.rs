@@ -154,7 +154,7 @@ mod tests {
     fn values_outside_the_range_name_the_parameter() {
         let mut values = Values::defaults(PARAMETERS);
         for (name, value) in
-            [("n", 1.0), ("n", 2.5), ("n", 1e9), ("spin", 1.01), ("spin", f64::NAN)]
+            [("n", 1.0), ("n", 2.5), ("n", 1e10), ("spin", 1.01), ("spin", f64::NAN)]
         {
             let text = values.set(name, value).expect_err("it lies outside").to_string();
             assert!(text.contains(&format!("'{name}'")) && text.contains("from"), "{text}");

@@ -5,6 +5,7 @@
 //! for it, a browser does not.
 
 use std::future::Future;
+use std::ops::Range;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -13,6 +14,8 @@ use glam::DVec3;
 use super::{BACKENDS, Choice, DevicePart, Settings, Varying};
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
+#[cfg(not(target_arch = "wasm32"))]
+use crate::exchange::Ranks;
 use crate::forces::direct::gpu::KernelConfig;
 use crate::frame::Frame;
 use crate::gpu::{BodyBuffers, Gpu};
@@ -93,9 +96,47 @@ pub trait Backend: Send {
     /// What it has observed since the last call.
     fn take_observed(&mut self) -> Observed;
 
+    /// The bodies, if each of several ranks reads some of them.
+    fn divided(&mut self) -> Option<&mut dyn Divided> {
+        None
+    }
+
     /// What a step that varies needs, if it can take such steps.
     fn varying(&mut self) -> Option<&mut dyn Varying> {
         None
+    }
+}
+
+/// Bodies that are spread over ranks, which all read and compute potentials at the same time.
+pub trait Divided {
+    /// From now on this rank reads only bodies `rows`; at first each reads all. All ranks make the
+    /// call, each with its rows.
+    ///
+    /// # Errors
+    /// A rank is gone.
+    fn set_rows(&mut self, rows: Range<usize>) -> Result<()>;
+}
+
+/// The error of the rank whose body has the lowest number, on all ranks, if one found a body wrong.
+///
+/// # Errors
+/// That one; any other error of this rank; a rank is gone.
+#[cfg(not(target_arch = "wasm32"))]
+pub(super) fn first_of_all(ranks: Option<&Ranks>, found: Result<()>) -> Result<()> {
+    let Some(ranks) = ranks else { return found };
+    let own = match &found {
+        Err(Error::Body { index, id, problem }) => format!("{index} {id} {problem}"),
+        _ => String::new(),
+    };
+    let parse = |text: &Vec<u8>| {
+        let text = String::from_utf8_lossy(text);
+        let mut parts = text.splitn(3, ' ');
+        let (index, id) = (parts.next()?.parse().ok()?, parts.next()?.parse().ok()?);
+        Some((index, id, parts.next()?.to_owned()))
+    };
+    match ranks.gather_messages(own.as_bytes())?.iter().filter_map(parse).min() {
+        Some((index, id, problem)) => Err(Error::Body { index, id, problem }),
+        None => found,
     }
 }
 

@@ -32,8 +32,8 @@ mod suggest;
 mod varying;
 
 pub use backend::{
-    Backend, BackendEntry, BlocksView, BoxFuture, Capabilities, Observed, OnDevice, OnHost,
-    OpenBackend, Watch,
+    Backend, BackendEntry, BlocksView, BoxFuture, Capabilities, Divided, Observed, OnDevice,
+    OnHost, OpenBackend, Watch,
 };
 pub use choice::{ASKED_FOR, Choice};
 pub use choose::{choose, choose_on};

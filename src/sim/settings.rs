@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::clock::{MOST_STEPS, check_advance, check_dt};
 use super::{Clock, EngineKind, State};
 use crate::bodies::Bodies;
-use crate::diagnostics::{Diagnostics, diagnose};
+use crate::diagnostics::{Diagnostics, diagnose_all};
 use crate::error::Result;
 use crate::field::Field;
 use crate::forces::direct::gpu::KernelRequest;
@@ -16,6 +16,7 @@ use crate::frame::Frame;
 use crate::gpu::{AdapterRequest, DeviceCount};
 use crate::integrate::blocks::BlockSettings;
 use crate::integrate::{self, Integrator};
+use crate::math::{AllReduce, Alone};
 use crate::settings::{Domains, check_accuracy};
 use crate::tuned::Known;
 
@@ -137,12 +138,25 @@ impl Settings {
     /// # Errors
     /// Another number of potentials than of bodies.
     pub(crate) fn diagnose(&self, bodies: &Bodies, potential: &[f64]) -> Result<Diagnostics> {
-        let found = diagnose(bodies, potential)?;
+        self.diagnose_all(&Alone, bodies, potential)
+    }
+
+    /// [`Settings::diagnose`] of the bodies of all processes, of which this one has `bodies`.
+    ///
+    /// # Errors
+    /// Another number of potentials than of bodies; as of [`AllReduce`].
+    pub(crate) fn diagnose_all(
+        &self,
+        all: &dyn AllReduce,
+        bodies: &Bodies,
+        potential: &[f64],
+    ) -> Result<Diagnostics> {
+        let found = diagnose_all(all, bodies, potential)?;
         if self.field.is_empty() {
             return Ok(found);
         }
         let field = self.gravitating_field();
-        Ok(found.in_field(bodies, |position| field.potential(position)))
+        found.in_field(all, bodies, |position| field.potential(position))
     }
 
     /// Checks that no more than one device is requested, for work that only one can do.

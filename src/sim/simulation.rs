@@ -1,5 +1,6 @@
 //! [`Simulation`], the interface to one simulation on any backend.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use glam::DVec3;
@@ -12,6 +13,8 @@ use super::{
 use crate::bodies::{Bodies, copied};
 use crate::diagnostics::Diagnostics;
 use crate::error::{Error, Result};
+#[cfg(not(target_arch = "wasm32"))]
+use crate::exchange::Ranks;
 use crate::forces::direct::gpu::{KernelConfig, KernelRequest};
 use crate::forces::{ForceEngine, check_softening};
 use crate::frame::{Frame, coincident};
@@ -29,6 +32,8 @@ pub struct Simulation {
     /// The fields that do not change: ids, masses, components; without positions and velocities,
     /// which the backend has. Empty if it has bodies in host memory.
     host_fields: Bodies,
+    /// If this is one of several ranks that each read some of the bodies: which, and of how many.
+    rows: Option<(Range<usize>, usize)>,
 }
 
 /// The bodies and their accelerations at one time.
@@ -123,7 +128,8 @@ impl Simulation {
         };
         let clock = Clock::new(settings.start, settings.steps_before, settings.dt);
         let host_fields = Bodies::default();
-        let mut opened = Self { backend, clock, varying, settings, choice, host_fields };
+        let rows = None;
+        let mut opened = Self { backend, clock, varying, settings, choice, host_fields, rows };
         opened.keep_fields(bodies);
         Ok(opened)
     }
@@ -143,7 +149,8 @@ impl Simulation {
 
     /// A copy of the fields that do not change, with room for positions and velocities.
     fn bodies_to_read(&self) -> Bodies {
-        let (n, fields) = (self.len(), self.fields());
+        let fields = self.fields();
+        let n = fields.len();
         Bodies {
             id: copied(&fields.id),
             mass: copied(&fields.mass),
@@ -230,12 +237,17 @@ impl Simulation {
 
     /// Number of bodies.
     pub fn len(&self) -> usize {
-        self.fields().len()
+        self.rows.as_ref().map_or(self.fields().len(), |(_, n)| *n)
+    }
+
+    /// The bodies that this process reads: all, unless [`Simulation::divide`] says otherwise.
+    pub fn rows(&self) -> Range<usize> {
+        self.rows.as_ref().map_or(0..self.len(), |(rows, _)| rows.clone())
     }
 
     /// Always false: a simulation has at least one body.
     pub fn is_empty(&self) -> bool {
-        self.fields().is_empty()
+        self.len() == 0
     }
 
     /// The settings it runs with.
@@ -312,14 +324,22 @@ impl Simulation {
 
     /// How many of `bodies` have another so near that f32 cannot tell the two apart
     /// ([`crate::frame::coincident`]); 0 if forces are computed more precisely.
-    pub fn closer_than_f32(&self, bodies: &Bodies) -> usize {
+    ///
+    /// # Errors
+    /// If each rank reads some of the bodies: a rank is gone.
+    pub fn closer_than_f32(&self, bodies: &Bodies) -> Result<usize> {
         let Capabilities { host, device, parts_frame, .. } = self.capabilities();
         let x = &bodies.position;
         let of_call = || Frame::of_call(x, x, &bodies.mass, self.settings.softening);
         let in_f32 = host.filter(|host| host.in_f32).map(|_| of_call());
         let of_parts = || parts_frame.map(|frame| frame.at(self.time()));
         let frame = device.map(|device| device.frame).or_else(of_parts).or(in_f32);
-        frame.map_or(0, |frame| coincident(&frame, x))
+        let Some(frame) = frame else { return Ok(0) };
+        #[cfg(not(target_arch = "wasm32"))]
+        if let Some(ranks) = self.readers() {
+            return crate::frame::coincident_of_all(ranks, &frame, x);
+        }
+        Ok(coincident(&frame, x))
     }
 
     /// The device and the bodies' buffers on it, in [`Simulation::frame`], if they live on one.
@@ -398,9 +418,14 @@ impl Simulation {
         let mut bodies = self.bodies_to_read();
         let acceleration = self.read_into(&mut bodies).await?;
         let (step, now) = (self.clock.steps(), self.time());
-        bodies
-            .check_range()
-            .map_err(|error| with_time(error, &format!("by step {step} (t = {now})")))?;
+        let first = self.rows().start;
+        let checked = bodies.check_range().map_err(|error| match error {
+            Error::Body { index, id, problem } => Error::Body { index: first + index, id, problem },
+            other => other,
+        });
+        #[cfg(not(target_arch = "wasm32"))]
+        let checked = super::backend::first_of_all(self.readers(), checked);
+        checked.map_err(|error| with_time(error, &format!("by step {step} (t = {now})")))?;
         let time = self.stopped_at().unwrap_or(self.time());
         let softening = self.settings.softening;
         Ok(State { time, steps: self.clock.steps(), bodies, acceleration, softening })
@@ -430,7 +455,19 @@ impl Simulation {
     /// Those of [`Simulation::fetch_potentials`].
     pub async fn diagnose(&mut self, state: &State) -> Result<Diagnostics> {
         let potential = self.fetch_potentials().await?;
-        self.settings.diagnose(&state.bodies, &potential)
+        self.diagnose_by(&state.bodies, &potential)
+    }
+
+    /// [`Simulation::diagnose`] with potentials that are known.
+    ///
+    /// # Errors
+    /// If each rank reads some of the bodies: a rank is gone.
+    pub(crate) fn diagnose_by(&self, bodies: &Bodies, potential: &[f64]) -> Result<Diagnostics> {
+        #[cfg(not(target_arch = "wasm32"))]
+        if let Some(ranks) = self.readers() {
+            return self.settings.diagnose_all(ranks, bodies, potential);
+        }
+        self.settings.diagnose(bodies, potential)
     }
 
     /// Continues from the present time with other bodies, or with bodies changed in number, place,
@@ -439,6 +476,10 @@ impl Simulation {
     /// # Errors
     /// Bodies out of range; those of the engine. On an error nothing has changed.
     pub async fn replace(&mut self, bodies: Bodies) -> Result<()> {
+        if self.rows.is_some() {
+            let allowed = "one that reads all bodies, if they are to be changed";
+            return Err(Error::value("this rank", "one that reads some of the bodies", allowed));
+        }
         bodies.validate()?;
         // A device takes a new frame that suits the bodies, which may be elsewhere now.
         let settings = Settings { frame: None, ..self.settings.clone() };
@@ -495,6 +536,31 @@ fn with_time(error: Error, when: &str) -> Error {
 
 #[cfg(not(target_arch = "wasm32"))]
 impl Simulation {
+    /// From now on this rank reads only bodies `rows`, if the bodies are spread over ranks; says
+    /// whether they are. States, potentials and diagnostics are then read by all ranks at the same
+    /// time, and a state has the bodies of its rank. All ranks make the call.
+    ///
+    /// # Errors
+    /// A rank is gone.
+    pub fn divide(&mut self, rows: Range<usize>) -> Result<bool> {
+        let n = self.len();
+        let Some(divided) = self.backend.divided() else { return Ok(false) };
+        divided.set_rows(rows.clone())?;
+        self.host_fields.keep(&rows);
+        self.rows = Some((rows, n));
+        Ok(true)
+    }
+
+    /// Whether each of several ranks reads some of the bodies.
+    pub(crate) fn is_divided(&self) -> bool {
+        self.rows.is_some()
+    }
+
+    /// The ranks, if each reads some of the bodies.
+    fn readers(&self) -> Option<&Ranks> {
+        self.choice.ranks.as_ref().filter(|_| self.rows.is_some())
+    }
+
     /// Takes `n` steps, blocking.
     ///
     /// # Errors

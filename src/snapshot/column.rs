@@ -1,6 +1,7 @@
 //! Additional columns: one number per body, in the type that the file uses.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// The type of the values of a [`Column`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -117,6 +118,11 @@ impl Column {
     /// Number of values.
     pub fn len(&self) -> usize {
         each!(self, values => values.len())
+    }
+
+    /// Removes all values but these.
+    pub fn keep(&mut self, rows: &Range<usize>) {
+        each!(self, values => crate::bodies::keep(values, rows));
     }
 
     /// Whether it has no values.

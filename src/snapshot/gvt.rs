@@ -634,13 +634,14 @@ pub fn listed_files(path: &std::path::Path) -> Vec<std::path::PathBuf> {
 }
 
 /// The bodies of file `k` of `files`.
-fn share(n: usize, k: usize, files: usize) -> Range<usize> {
+pub(crate) fn share(n: usize, k: usize, files: usize) -> Range<usize> {
     let begin = |k: usize| (n as u128 * k as u128 / files as u128) as usize;
     begin(k)..begin(k + 1)
 }
 
 #[cfg(not(target_arch = "wasm32"))]
 /// Writes file `k` of `files` of the valid snapshot with the name `path`, for [`write_index`].
+/// `snapshot` has at least the bodies of that file, from number `first` on, of `n`.
 ///
 /// # Errors
 /// As [`super::write()`].
@@ -648,9 +649,11 @@ pub(crate) fn write_file(
     path: &std::path::Path,
     snapshot: &Snapshot,
     (k, files): (usize, usize),
+    (first, n): (usize, usize),
 ) -> Result<Listed> {
     let path = super::source::nth(path, k as u64);
-    let file = Outfile::one(snapshot, (k, files)).map_err(|problem| cannot(&path, &problem))?;
+    let file = Outfile::one(snapshot, (k, files), (first, n))
+        .map_err(|problem| cannot(&path, &problem))?;
     let mut checksum = 0;
     crate::files::replace_with(&path, |to| {
         checksum = file.write(to)?;
@@ -660,8 +663,8 @@ pub(crate) fn write_file(
 }
 
 #[cfg(not(target_arch = "wasm32"))]
-/// Writes the index of the `listed` files of a snapshot, once all are on disk. Its name may be
-/// changed to theirs later.
+/// Writes the index of the `listed` files of a snapshot, once all are on disk; of the bodies of
+/// `snapshot` there may be some. Its name may be changed to theirs later.
 ///
 /// # Errors
 /// As [`super::write()`].
@@ -694,7 +697,9 @@ fn write(snapshot: &Snapshot, output: &mut Output) -> Result<()> {
     let files = output.files();
     let mut listed = Vec::new();
     for k in 0..files {
-        let file = Outfile::one(snapshot, (k, files)).map_err(|problem| output.wrong(problem))?;
+        let all = (0, snapshot.bodies.len());
+        let file =
+            Outfile::one(snapshot, (k, files), all).map_err(|problem| output.wrong(problem))?;
         let mut checksum = 0;
         output.stream(file.length, |to| {
             checksum = file.write(to)?;
@@ -723,16 +728,19 @@ impl<'a> Outfile<'a> {
         Self { version, fields, length, bodies }
     }
 
-    /// File `k` of `files`.
-    fn one(snapshot: &'a Snapshot, (k, files): (usize, usize)) -> Result<Self, Problem> {
-        let n = snapshot.bodies.len();
+    /// File `k` of `files`. The first body of `snapshot` is number `first` of `n`.
+    fn one(
+        snapshot: &'a Snapshot,
+        (k, files): (usize, usize),
+        (first, n): (usize, usize),
+    ) -> Result<Self, Problem> {
         let bodies = share(n, k, files);
         let mut fields = Vec::new();
         if files > 1 {
             fields.push(integers(FILE, 1, &[k, files, bodies.start, n].map(|of| of as u64))?);
         }
         fields.extend(without_bodies(snapshot)?);
-        fields.extend(of_bodies(snapshot, bodies.clone())?);
+        fields.extend(of_bodies(snapshot, bodies.start - first..bodies.end - first)?);
         let is_plain = |column: &Column| column.kind() == ColumnType::F64;
         let version = if snapshot.extra.values().all(is_plain) { VERSION_1 } else { VERSION_2 };
         Ok(Self::new(version, fields, bodies))
@@ -741,7 +749,8 @@ impl<'a> Outfile<'a> {
     fn index(snapshot: &'a Snapshot, listed: &[Listed]) -> Result<Self, Problem> {
         let mut fields = without_bodies(snapshot)?;
         fields.push(integers(FILES, 4, bytemuck::cast_slice(listed))?);
-        fields.push(integers(BODIES, 1, &[snapshot.bodies.len() as u64])?);
+        let n = listed.iter().map(|file| file.bodies).sum();
+        fields.push(integers(BODIES, 1, &[n])?);
         Ok(Self::new(INDEX, fields, 0..0))
     }
 

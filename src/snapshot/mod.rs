@@ -40,7 +40,7 @@ pub use model::Snapshot;
 pub(crate) use rescale::FIELD;
 // Only runs in folders, which a browser does not have, name these.
 #[cfg(not(target_arch = "wasm32"))]
-pub(crate) use gvt::{Listed, Listing, listing, write_file, write_index};
+pub(crate) use gvt::{Listed, Listing, listing, share, write_file, write_index};
 #[cfg(not(target_arch = "wasm32"))]
 pub use gvt::{index_of, listed_files};
 #[cfg(not(target_arch = "wasm32"))]

@@ -1,6 +1,7 @@
 //! A snapshot in memory: bodies, time, units, text attributes and additional columns.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use super::{Column, Problem};
 use crate::bodies::Bodies;
@@ -43,6 +44,12 @@ impl Snapshot {
     /// A snapshot of `bodies` at `time` without attributes or columns, in N-body units (G = 1).
     pub fn new(bodies: Bodies, time: f64) -> Self {
         Self { bodies, time, ..Self::default() }
+    }
+
+    /// Removes all bodies but these, with their values in the columns.
+    pub fn keep(&mut self, rows: &Range<usize>) {
+        self.bodies.keep(rows);
+        self.extra.values_mut().for_each(|column| column.keep(rows));
     }
 
     /// Checks the bodies ([`Bodies::validate`]), that the time is finite, and that every column has

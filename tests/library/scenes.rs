@@ -368,11 +368,11 @@ fn invalid_values_name_parameter_and_range() {
     let mut crowded = scene.clone();
     crowded.set("bulge_bodies", 0.5).unwrap();
     says(crowded.build().unwrap_err(), &["'bulge_bodies' is 0.5", "at most 0.46"]);
-    says(scene.set_n(0).unwrap_err(), &["number of bodies", "from 1 to 100000000"]);
+    says(scene.set_n(0).unwrap_err(), &["number of bodies", "from 1 to 1000000000"]);
     says(scene.set_n(5).unwrap_err(), &["'n'", "5", "from 10"]);
     // Refused before any allocation.
-    says(scene.set_n(MAX_BODIES + 1).unwrap_err(), &["number of bodies", "100000000"]);
-    says(scene.set_n(usize::MAX).unwrap_err(), &["number of bodies", "100000000"]);
+    says(scene.set_n(MAX_BODIES + 1).unwrap_err(), &["number of bodies", "1000000000"]);
+    says(scene.set_n(usize::MAX).unwrap_err(), &["number of bodies", "1000000000"]);
     says(
         Scene::builtin("two-body").unwrap().set_n(3).unwrap_err(),
         &["'two-body'", "always the same"],

@@ -85,6 +85,39 @@ fn several_adapters_serve_runs_only() {
 }
 
 #[test]
+fn resume_takes_other_adapters_than_the_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let tree = ["--method", "tree", "--domains", "on", "--every", "0.01"];
+    output_of(folder, &[], &run("0", "whole", &tree), 0);
+    let contents = |out: &str| {
+        ["step_0000000002.gvt", "energy.csv"].map(|name| std::fs::read(folder.join(out).join(name)))
+    };
+    for (k, (options, devices)) in
+        [(&["--adapter", "0,0,0"][..], 3), (&["--adapter", "0", "--devices", "1"], 1)]
+            .into_iter()
+            .enumerate()
+    {
+        let out = format!("cut{k}");
+        output_of(folder, &[], &run("0,0", &out, &tree), 0);
+        std::fs::remove_file(folder.join(&out).join("step_0000000002.gvt")).unwrap();
+        let [answer, error] = output_of(folder, &[], &[&["resume", &out], options].concat(), 0);
+        assert!(answer.contains("resuming from step 1 of 2"), "{answer}");
+        assert_eq!(answer.matches(" + ").count() + 1, devices, "{answer}");
+        assert_eq!(error, "");
+        let [both, whole] = [&out, "whole"].map(|out| contents(out).map(Result::unwrap));
+        assert!(both == whole, "{options:?}");
+    }
+    for (options, sentence) in [
+        (["--devices", "auto"], "--devices is auto, but must be a number here"),
+        (["--adapter", "nobody"], "no graphics adapter has 'nobody' in its name"),
+    ] {
+        let [_, error] = output_of(folder, &[], &[&["resume", "cut0"][..], &options].concat(), 2);
+        assert!(error.contains(sentence), "{error}");
+    }
+}
+
+#[test]
 fn number_selects_adapter_by_list_index() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

@@ -6,7 +6,9 @@ use anyhow::Result;
 
 use super::{Ended, interrupt, print, run, together};
 use crate::ranks;
-use gravitile::record::{EnergyLog, RunFolder, energy_initial, restart_of};
+use gravitile::error::Error;
+use gravitile::gpu::{AdapterRequest, DeviceCount};
+use gravitile::record::{self, EnergyLog, RunFolder, energy_initial, restart_of};
 use gravitile::sim::Simulation;
 
 /// Resume a run from its last complete snapshot, with the engine and kernel it was started with
@@ -14,6 +16,13 @@ use gravitile::sim::Simulation;
 pub struct Args {
     /// The run's folder
     dir: PathBuf,
+    /// Go on with these graphics adapters instead of those of the run, as in 'gravitile run'
+    #[arg(long, value_name = "NAME")]
+    adapter: Option<String>,
+    /// Go on with this number of graphics adapters [default: as many as --adapter names, or as the
+    /// run had]
+    #[arg(long, value_name = "N")]
+    devices: Option<DeviceCount>,
     /// Print one JSON object at the end
     #[arg(long)]
     json: bool,
@@ -48,6 +57,16 @@ pub fn main(args: &Args) -> Result<Ended> {
     found.snapshot.notes.extend(damaged);
     print::notes(&found.snapshot.notes);
     let mut settings = folder.plan.settings(found.step)?;
+    // The adapters with which the run began were those of another number of ranks.
+    let are_others = args.adapter.is_some() || args.devices.is_some() || ranks::ranks().is_some();
+    if are_others {
+        let names = AdapterRequest::named(args.adapter.as_deref().unwrap_or_default()).names;
+        settings.devices = args.devices.unwrap_or(DeviceCount::of_names(names.len()));
+        settings.adapter.names = names;
+        if settings.devices == DeviceCount::Auto {
+            return Err(Error::value("--devices", "auto", "a number here").into());
+        }
+    }
     if !args.json {
         let (step, steps) = (found.step, folder.plan.steps);
         print::text(&format!(
@@ -65,8 +84,11 @@ pub fn main(args: &Args) -> Result<Ended> {
             pollster::block_on(Simulation::open_on(choice, bodies, settings, restart.as_ref()))?
         }
     };
+    record::divide(&mut sim, folder.plan.files, &mut found.snapshot)?;
+    found.snapshot.bodies = sim.bodies()?;
     drop(waiting);
     if let ([was], Some(gpu)) = (folder.plan.adapter.as_slice(), &sim.choice().gpu)
+        && !are_others
         && !was.is(&gpu.adapter.identity())
     {
         let is = gpu.adapter.identity();

@@ -121,6 +121,7 @@ pub fn main(args: &Args) -> Result<Ended> {
         print::note("--domains on changes nothing with one device, which has all bodies");
     }
     let mut sim = Simulation::on(choice, std::mem::take(&mut input.snapshot.bodies), settings)?;
+    record::divide(&mut sim, args.files, &mut input.snapshot)?;
     drop(waiting);
     // A device rounds bodies to f32 before the first step; the first snapshot holds the rounded
     // ones.
@@ -201,21 +202,18 @@ fn whole_steps(
 }
 
 /// Runs to the end of the plan or to Ctrl-C, and reports how it went. `first` is the snapshot from
-/// which it goes on; without bodies, those of `sim` are read.
+/// which it goes on.
 pub fn record(
     sim: &mut Simulation,
     folder: &RunFolder,
     mut log: EnergyLog,
-    mut first: Snapshot,
+    first: Snapshot,
     as_json: bool,
 ) -> Result<Ended> {
     if let Some(frame) = sim.frame() {
         log::info!("f32 numbers on the device: {frame}");
     }
-    if first.bodies.is_empty() {
-        first.bodies = sim.bodies()?;
-    }
-    let near = sim.closer_than_f32(&first.bodies);
+    let near = sim.closer_than_f32(&first.bodies)?;
     let template = &record::template(&first);
     folder.hold_first(first);
     if !as_json {

@@ -96,9 +96,6 @@ fn fall_back_to_cpu(
 /// # Errors
 /// A rank without the device that it needs.
 pub fn choose_for_resume(ranks: &Ranks, n: usize, settings: &mut Settings) -> Result<Choice> {
-    // The adapters with which the run began were those of another number of ranks.
-    settings.adapter.names.clear();
-    settings.devices = DeviceCount::default();
     assign_adapters(ranks, settings)?;
     let choice =
         fall_back_to_cpu(pollster::block_on(gravitile::sim::choose(n, settings)), ranks, settings)?;

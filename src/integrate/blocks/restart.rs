@@ -73,9 +73,10 @@ impl Restart {
         })
     }
 
-    /// The columns of [`Rests`], for bodies on a device.
+    /// The columns of [`Rests`], for bodies on a device; none if all rests are 0.
     pub fn of_rests(rests: &Rests) -> Self {
-        Self { columns: rests.columns(), ..Self::default() }
+        let columns = if rests.are_zero() { BTreeMap::new() } else { rests.columns() };
+        Self { columns, ..Self::default() }
     }
 
     /// The columns of the accelerations of the last step, for methods whose forces depend on them.

@@ -22,15 +22,17 @@ use crate::forces::direct::gpu::KernelVariant;
 use crate::forces::tree::domains::cut::{Sample, cuts, part_of};
 use crate::forces::tree::gpu::domains::{Outcome, PartBodies, PartTree, Placed};
 use crate::forces::tree::gpu::{Field, ReceivedRoom, TreeShape, interactions};
-use crate::forces::tree::{Cube, Key, PointMass, key};
+use crate::forces::tree::{Cube, PointMass, key};
 use crate::forces::{DeviceField, Method, last};
 use crate::frame::{Frame, Rests, narrow};
 use crate::gpu::{Checks, DevicePart, Gpu, Share, Spent, fine, read_part};
 use crate::integrate::DeviceIntegrator;
 use crate::integrate::blocks::Restart;
 use crate::settings::Domains;
-use crate::sim::backend::advanced;
-use crate::sim::{Backend, BackendEntry, BoxFuture, Capabilities, Observed, Settings, Watch};
+use crate::sim::backend::{advanced, first_of_all};
+use crate::sim::{
+    Backend, BackendEntry, BoxFuture, Capabilities, Divided, Observed, Settings, Watch,
+};
 use crate::stop;
 
 /// Several devices that each have a part of the bodies.
@@ -118,11 +120,14 @@ struct DomainGroup {
     /// Interactions so far, as one device counts them.
     interactions: u64,
     n: usize,
+    /// The bodies that each rank reads, and the member that receives them: its first device.
+    readers: Vec<(usize, Range<usize>)>,
+    /// Of the bodies read last by this rank: what f64 does not hold, if that is anything on any rank,
+    /// and accelerations.
     rests: Rests,
+    has_rests: bool,
     last: Vec<[f32; 3]>,
     needs_last: bool,
-    /// With ranks, the bodies after the last advance: a rank may read them while others do not.
-    held: Vec<Placed>,
 }
 
 impl Domain {
@@ -264,22 +269,29 @@ impl Domain {
         Ok(held.map(record).collect())
     }
 
-    /// Calls `receive` with the bodies of all members, [`PIECE`] of each at a time.
-    fn gather(&mut self, sums: bool, receive: &mut dyn FnMut(&[Placed])) -> Result<()> {
+    /// Sends its bodies to those of `readers` that read them, and calls `receive` with what this
+    /// member reads, [`PIECE`] of the bodies of each member at a time.
+    fn send_to(
+        &mut self,
+        readers: &[(usize, Range<usize>)],
+        sums: bool,
+        receive: &mut dyn FnMut(&[Placed]),
+    ) -> Result<()> {
         let places = self.bodies.places as usize;
         let all = exchange::gather(&mut self.member, &[places as u64])?;
         let most = all.iter().map(|places| places[0] as usize).max().unwrap_or(0);
         for first in (0..most).step_by(PIECE) {
             let piece = first.min(places)..(first + PIECE).min(places);
-            let own = pollster::block_on(self.records(piece, sums))?;
-            let lengths: Vec<usize> = exchange::gather(&mut self.member, &[own.len() as u64])?
-                .iter()
-                .map(|length| length[0] as usize * size_of::<Placed>())
-                .collect();
-            let own = bytemuck::cast_slice(&own);
-            self.member.all_gather(
-                own,
-                &lengths,
+            let mut own = pollster::block_on(self.records(piece, sums))?;
+            own.par_sort_unstable_by_key(|record| record.number);
+            let mut messages = vec![Vec::new(); self.member.members()];
+            for (reader, rows) in readers {
+                let begin = |row: usize| own.partition_point(|body| (body.number as usize) < row);
+                let read = &own[begin(rows.start)..begin(rows.end)];
+                messages[*reader] = bytemuck::cast_slice(read).to_vec();
+            }
+            self.member.all_to_all(
+                &messages,
                 &mut |_, received| match bytemuck::try_cast_slice(received) {
                     Ok(records) => receive(records),
                     Err(_) => receive(&bytemuck::pod_collect_to_vec::<u8, Placed>(received)),
@@ -342,23 +354,26 @@ impl DomainGroup {
             })?,
         };
 
-        let placed = narrowed(bodies, (g, &frame.at(now)), rests.as_ref(), before.as_deref())?;
-        let places: Vec<PointMass> = placed.iter().map(|body| body.position_mass).collect();
-        let cube = Cube::around(&places);
-        let keys: Vec<Key> = places.par_iter().map(|place| key(&cube, place)).collect();
+        let frame_now = frame.at(now);
+        let narrowed = Narrowed {
+            bodies,
+            g,
+            frame: &frame_now,
+            rests: rests.as_ref(),
+            last: before.as_deref(),
+        };
+        narrowed.check()?;
+        let cube = narrowed.cube();
+        let key_of = |i: usize| key(&cube, &narrowed.place(i).position_mass);
         let stride = n.div_ceil(1 << 16).max(1);
-        let sample = |key: &Key| Sample { key: *key, cost: 1.0 };
-        let cuts = cuts(keys.iter().step_by(stride).map(sample).collect(), parts);
+        let sample = |i: usize| Sample { key: key_of(i), cost: 1.0 };
+        let cuts = cuts((0..n).step_by(stride).map(sample).collect(), parts);
         let mut domains = Vec::with_capacity(devices.len());
         for (gpu, member) in devices.iter().zip(members) {
             let own = member.member();
-            let is_own = |key: &Key| part_of(&cuts, *key).min(parts - 1) == own;
-            let part: Vec<Placed> = placed
-                .par_iter()
-                .zip(&keys)
-                .filter(|(_, key)| is_own(key))
-                .map(|(body, _)| *body)
-                .collect();
+            let is_own = |i: &usize| part_of(&cuts, key_of(*i)).min(parts - 1) == own;
+            let part: Vec<Placed> =
+                (0..n).into_par_iter().filter(is_own).map(|i| narrowed.place(i)).collect();
             let room = ((n as f64 / parts as f64 * ROOM) as u32).max(part.len() as u32) + 128;
             let uploaded = PartBodies::upload(gpu, &part, room)?;
             let stride = part.len().div_ceil(1024).max(1);
@@ -369,7 +384,8 @@ impl DomainGroup {
             domain.tree.cut_by(sampled, part.len() as u32);
             domains.push(domain);
         }
-        drop((placed, places, keys));
+        let leader = |rank: usize| devices_per_rank[..rank].iter().sum();
+        let readers = (0..devices_per_rank.len()).map(|rank| (leader(rank), 0..n)).collect();
         let mut group = Self {
             domains,
             ranks: ranks.cloned(),
@@ -379,15 +395,15 @@ impl DomainGroup {
             largest_mass,
             interactions: 0,
             n,
+            readers,
             rests: Rests::default(),
+            has_rests: false,
             last: Vec::new(),
             needs_last,
-            held: Vec::new(),
         };
         group.check_kinds()?;
-        match before {
-            None => group.advance_all((0.0, 0), &mut |_| true).map(|_| ())?,
-            Some(_) => group.hold()?,
+        if before.is_none() {
+            group.advance_all((0.0, 0), &mut |_| true)?;
         }
         Ok(group)
     }
@@ -427,41 +443,40 @@ impl DomainGroup {
             let walks = if k == 0 && is_first { 2 } else { 1 };
             self.interactions += interactions(self.n as u32, walks);
         }
-        self.hold()?;
         Ok(done)
     }
 
-    /// Calls `receive` with the bodies of all members; all ranks make the same call.
-    fn gather(&mut self, sums: bool, receive: &mut dyn FnMut(&[Placed])) -> Result<()> {
+    /// Calls `receive` with the bodies that this rank reads; all ranks make the same call.
+    fn read_records(&mut self, sums: bool, receive: &mut dyn FnMut(&[Placed])) -> Result<()> {
         let group = (self.ranks.is_some(), self.patience);
-        let gather = |domain: &mut Domain| domain.gather(sums, receive);
-        run_on_each(&mut self.domains, group, gather, |domain| domain.gather(sums, &mut |_| ()))?;
+        let readers = &self.readers;
+        let first = |domain: &mut Domain| domain.send_to(readers, sums, receive);
+        let others = |domain: &mut Domain| domain.send_to(readers, sums, &mut |_| ());
+        run_on_each(&mut self.domains, group, first, others)?;
         Ok(())
     }
 
-    /// With ranks, keeps the bodies for reading.
-    fn hold(&mut self) -> Result<()> {
-        if self.ranks.is_none() {
-            return Ok(());
-        }
-        let mut held = Vec::with_capacity(self.n);
-        self.gather(false, &mut |records| held.extend_from_slice(records))?;
-        self.held = held;
-        Ok(())
+    /// The bodies that this rank reads.
+    fn rows(&self) -> Range<usize> {
+        self.readers[self.ranks.as_ref().map_or(0, Ranks::rank)].1.clone()
     }
 }
 
-/// The bodies in the units of a frame, with `g` times their masses.
-fn narrowed(
-    bodies: &Bodies,
-    (g, frame): (f64, &Frame),
-    rests: Option<&Rests>,
-    last: Option<&[DVec3]>,
-) -> Result<Vec<Placed>> {
-    let unit = frame.acceleration_unit();
-    let place = |i: usize| {
+/// The bodies in the units of a frame, with `g` times their masses. Each is computed when it is
+/// needed: a part needs only its own.
+struct Narrowed<'a> {
+    bodies: &'a Bodies,
+    g: f64,
+    frame: &'a Frame,
+    rests: Option<&'a Rests>,
+    last: Option<&'a [DVec3]>,
+}
+
+impl Narrowed<'_> {
+    fn place(&self, i: usize) -> Placed {
+        let Self { bodies, frame, .. } = self;
         let (position, velocity) = (bodies.position[i], bodies.velocity[i]);
-        let (position, velocity) = match rests {
+        let (position, velocity) = match self.rests {
             Some(rests) => (
                 frame.scaled_exact_position(position, rests.position[i]),
                 frame.scaled_exact_velocity(velocity, rests.velocity[i]),
@@ -469,39 +484,62 @@ fn narrowed(
             None => (frame.scaled_position(position), frame.scaled_velocity(velocity)),
         };
         let ([x, y, z], [vx, vy, vz], rest) = fine::split(position, velocity);
-        let [ax, ay, az] = last.map_or([0.0; 3], |last| narrow(last[i] / unit));
+        let unit = frame.acceleration_unit();
+        let [ax, ay, az] = self.last.map_or([0.0; 3], |last| narrow(last[i] / unit));
         Placed {
-            position_mass: [x, y, z, (bodies.mass[i] * g / frame.mass) as f32],
+            position_mass: [x, y, z, (bodies.mass[i] * self.g / frame.mass) as f32],
             velocity: [vx, vy, vz, bodies.tag(i) as f32],
             acceleration: [ax, ay, az, rest],
             number: i as u32,
             ..Placed::default()
         }
-    };
-    let placed: Vec<Placed> = (0..bodies.len()).into_par_iter().map(place).collect();
-    let is_out = |body: &Placed| {
-        let numbers = body.position_mass.iter().chain(&body.velocity);
-        !numbers.copied().all(f32::is_finite)
-    };
-    match placed.par_iter().position_first(is_out) {
-        None => Ok(placed),
-        Some(index) => {
-            let problem = "its position, mass or velocity is so far from that of the other bodies that it leaves the range of f32".to_owned();
-            Err(Error::Body { index, id: bodies.id[index], problem })
+    }
+
+    fn cube(&self) -> Cube {
+        let pieces = (0..self.bodies.len()).into_par_iter().chunks(1 << 14);
+        let counts = pieces.map(|piece| {
+            let places: Vec<PointMass> =
+                piece.into_iter().map(|i| self.place(i).position_mass).collect();
+            Cube::counts(&places)
+        });
+        let add = |mut all: [u64; 257], some: [u64; 257]| {
+            all.iter_mut().zip(some).for_each(|(all, some)| *all += some);
+            all
+        };
+        Cube::of_counts(&counts.reduce(|| [0; 257], add))
+    }
+
+    /// # Errors
+    /// A body that f32 does not hold in this frame.
+    fn check(&self) -> Result<()> {
+        let is_out = |i: &usize| {
+            let body = self.place(*i);
+            let numbers = body.position_mass.iter().chain(&body.velocity);
+            !numbers.copied().all(f32::is_finite)
+        };
+        match (0..self.bodies.len()).into_par_iter().find_first(is_out) {
+            None => Ok(()),
+            Some(index) => {
+                let problem = "its position, mass or velocity is so far from that of the other bodies that it leaves the range of f32".to_owned();
+                Err(Error::Body { index, id: self.bodies.id[index], problem })
+            }
         }
     }
 }
 
-/// Writes what `of` gives for each record where its number says; nothing into an empty slice.
-fn scatter<T: Send>(into: &mut [T], records: &[Placed], of: impl Fn(&Placed) -> T + Sync) {
-    // Each thread takes a range of the numbers and looks at all records.
+/// Writes what `of` gives for each record where its number says, of which `first` is at the
+/// beginning; nothing into an empty slice. Records are in the order of their numbers.
+fn scatter<T: Send>(
+    (into, first): (&mut [T], usize),
+    records: &[Placed],
+    of: impl Fn(&Placed) -> T + Sync,
+) {
     let each = into.len().div_ceil(rayon::current_num_threads()).max(1);
     into.par_chunks_mut(each).enumerate().for_each(|(k, chunk)| {
-        for record in records {
-            let at = (record.number as usize).wrapping_sub(k * each);
-            if let Some(value) = chunk.get_mut(at) {
-                *value = of(record);
-            }
+        let begin = first + k * each;
+        let at = |row: usize| records.partition_point(|record| (record.number as usize) < row);
+        for record in &records[at(begin)..at(begin + chunk.len())] {
+            chunk[record.number as usize - begin] = of(record);
         }
     });
 }
@@ -553,7 +591,8 @@ impl Backend for DomainGroup {
     ) -> BoxFuture<'a, Result<Vec<DVec3>>> {
         Box::pin(async move {
             let frame = self.frame.at(time);
-            let n = self.n;
+            let rows = self.rows();
+            let n = rows.len();
             let mut rests = std::mem::take(&mut self.rests);
             if !frame.is_central() {
                 rests.position.resize(n, DVec3::ZERO);
@@ -570,27 +609,28 @@ impl Backend for DomainGroup {
                 fine::join(at, v, record.acceleration[3])
             };
             let mut receive = |records: &[Placed]| {
-                scatter(&mut bodies.position, records, |record| {
+                scatter((&mut bodies.position, rows.start), records, |record| {
                     frame.exact_position(motion(record).0).0
                 });
-                scatter(&mut bodies.velocity, records, |record| {
+                scatter((&mut bodies.velocity, rows.start), records, |record| {
                     frame.exact_velocity(motion(record).1).0
                 });
-                scatter(&mut acceleration, records, |record| {
+                scatter((&mut acceleration, rows.start), records, |record| {
                     frame.wide_acceleration(three(record.acceleration))
                 });
-                scatter(&mut rests.position, records, |record| {
+                scatter((&mut rests.position, rows.start), records, |record| {
                     frame.exact_position(motion(record).0).1
                 });
-                scatter(&mut rests.velocity, records, |record| {
+                scatter((&mut rests.velocity, rows.start), records, |record| {
                     frame.exact_velocity(motion(record).1).1
                 });
-                scatter(&mut last, records, |record| three(record.acceleration));
+                scatter((&mut last, rows.start), records, |record| three(record.acceleration));
             };
-            match self.ranks.is_some() {
-                true => self.held.chunks(PIECE).for_each(&mut receive),
-                false => self.gather(false, &mut receive)?,
-            }
+            self.read_records(false, &mut receive)?;
+            self.has_rests = match &self.ranks {
+                Some(ranks) => ranks.any(!rests.are_zero())?,
+                None => !rests.are_zero(),
+            };
             (self.rests, self.last) = (rests, last);
             Ok(acceleration)
         })
@@ -599,27 +639,29 @@ impl Backend for DomainGroup {
     fn potential(&mut self) -> BoxFuture<'_, Result<Vec<f64>>> {
         Box::pin(async move {
             let unit = self.frame.potential_unit();
-            let mut potential = vec![0.0; self.n];
+            let rows = self.rows();
+            let mut potential = vec![0.0; rows.len()];
             let mut receive = |records: &[Placed]| {
                 let of = |record: &Placed| f64::from(record.acceleration[3]) * unit;
-                scatter(&mut potential, records, of);
+                scatter((&mut potential, rows.start), records, of);
             };
-            let evaluate = |domain: &mut Domain| pollster::block_on(domain.evaluate(true));
-            run_on_each(
-                &mut self.domains,
-                (self.ranks.is_some(), self.patience),
-                evaluate,
-                evaluate,
-            )?;
-            self.gather(true, &mut receive)?;
-            match potential.par_iter().position_first(|phi| !phi.is_finite()) {
-                None => Ok(potential),
-                Some(index) => Err(Error::Body {
-                    index,
-                    id: index as u64,
-                    problem: format!("its potential is {}", potential[index]),
-                }),
+            // All stop together, and exchange bodies afterwards.
+            let evaluate = |domain: &mut Domain| match pollster::block_on(domain.evaluate(true)) {
+                Err(Error::Stopped) => Ok(false),
+                done => done.map(|()| true),
+            };
+            let group = (self.ranks.is_some(), self.patience);
+            if run_on_each(&mut self.domains, group, evaluate, evaluate)?.contains(&false) {
+                return Err(Error::Stopped);
             }
+            self.read_records(true, &mut receive)?;
+            let strange = potential.par_iter().position_first(|phi| !phi.is_finite());
+            let checked = strange.map_or(Ok(()), |k| {
+                let (index, problem) =
+                    (rows.start + k, format!("its potential is {}", potential[k]));
+                Err(Error::Body { index, id: index as u64, problem })
+            });
+            first_of_all(self.ranks.as_ref(), checked).map(|()| potential)
         })
     }
 
@@ -659,8 +701,11 @@ impl Backend for DomainGroup {
     }
 
     fn restart(&self) -> Restart {
-        let mut restart = Restart::of_rests(&self.rests);
-        if !self.last.is_empty() {
+        let mut restart = Restart::default();
+        if self.has_rests {
+            restart.columns = self.rests.columns();
+        }
+        if self.needs_last && self.last.len() == self.rows().len() {
             let (frame, last) = (self.frame, &self.last);
             let wide = |i: usize| frame.wide_acceleration(last[i]);
             restart.columns.extend(last::columns_of(last.len(), wide));
@@ -680,11 +725,27 @@ impl Backend for DomainGroup {
         };
         Observed { parts: self.domains.iter_mut().map(part).collect(), passage: None }
     }
+
+    fn divided(&mut self) -> Option<&mut dyn Divided> {
+        self.ranks.is_some().then_some(self as &mut dyn Divided)
+    }
+}
+
+impl Divided for DomainGroup {
+    fn set_rows(&mut self, rows: Range<usize>) -> Result<()> {
+        let ranks = self.ranks.as_ref().expect("only ranks read parts of the bodies");
+        let all = ranks.gather(&[rows.start as u64, rows.end as u64])?;
+        for ((_, rows), ends) in self.readers.iter_mut().zip(all) {
+            *rows = ends[0] as usize..ends[1] as usize;
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::bodies::{Component, Role};
     use crate::gpu::AdapterRequest;
     use crate::scene::{Scene, Spread, test_bodies};
     use crate::sim::{ASKED_FOR, Choice, EngineKind, Simulation};
@@ -799,6 +860,67 @@ mod tests {
         for parts in [2, 3] {
             let (several, _) = moved_of(&bodies, &settings, parts, 5, |_| ());
             assert!(several.starts_with(&format!("{expected:?} ")), "{parts} parts");
+        }
+    }
+
+    /// Ranks that each read some of the bodies, one of them none, find together what one process finds.
+    #[test]
+    fn ranks_that_read_some_bodies_find_the_bits_of_one() {
+        let field = "plummer:mass=2,scale=1".parse().unwrap();
+        let settings = Settings { field, ..settings() };
+        let mut bodies = test_bodies(3000, Spread::Even);
+        for i in [7, 1500, 2999] {
+            (bodies.position[i], bodies.velocity[i]) =
+                (bodies.position[i / 2], bodies.velocity[i / 2]);
+        }
+        bodies.components = ["disk", "bulge"].map(|name| Component::new(name, Role::Star)).to_vec();
+        bodies.component = (0..3000).map(|i| u8::from(i % 7 == 0)).collect();
+        let open = |ranks: Option<Ranks>, others: usize| {
+            let choice = Choice::of(EngineKind::Gpu, Method::Tree, ASKED_FOR, Some(adapter()));
+            let choice = Choice { ranks, others: vec![adapter(); others], ..choice };
+            Simulation::on(choice, bodies.clone(), settings.clone()).unwrap()
+        };
+        let found = |sim: &mut Simulation| {
+            sim.step(2).unwrap();
+            let state = sim.state().unwrap();
+            let potentials = sim.potentials().unwrap();
+            let diagnostics = sim.diagnostics_of(&state).unwrap();
+            let near = sim.closer_than_f32(&state.bodies).unwrap();
+            let all = format!("{diagnostics:?} {near}");
+            (state.bodies, state.acceleration, potentials, sim.restart().columns, all)
+        };
+        let alone = found(&mut open(None, 1));
+        assert!(!alone.4.ends_with(" 0"), "some bodies share a place: {}", alone.4);
+        let each = [0..1700, 1700..1700, 1700..3000];
+        let by_ranks: Vec<_> = std::thread::scope(|scope| {
+            let members = exchange::team(3, None, Duration::ZERO);
+            let (open, found) = (&open, &found);
+            let threads: Vec<_> = members
+                .into_iter()
+                .zip(each.clone())
+                .map(|(member, rows)| {
+                    scope.spawn(move || {
+                        let mut sim = open(Some(Ranks::new(Box::new(member), 0)), 0);
+                        assert!(sim.divide(rows.clone()).unwrap());
+                        assert_eq!((sim.len(), sim.rows()), (3000, rows));
+                        let refused = pollster::block_on(sim.replace(Bodies::default()));
+                        assert!(refused.unwrap_err().to_string().contains("reads all bodies"));
+                        found(&mut sim)
+                    })
+                })
+                .collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        for ((bodies, acceleration, potentials, columns, all), rows) in by_ranks.iter().zip(each) {
+            let mut own = alone.0.clone();
+            own.keep(&rows);
+            assert_eq!(*bodies, own);
+            assert_eq!(*acceleration, alone.1[rows.clone()]);
+            assert_eq!(*potentials, alone.2[rows.clone()]);
+            assert_eq!(*all, alone.4);
+            let own =
+                alone.3.iter().map(|(name, column)| (name.clone(), column[rows.clone()].to_vec()));
+            assert_eq!(*columns, own.collect());
         }
     }
 

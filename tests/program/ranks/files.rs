@@ -55,12 +55,20 @@ fn a_file_per_rank_holds_the_bodies_of_one_file() {
         }
     }
     // As many files as asked for, by fewer ranks and by more.
-    for (count, files) in [(2, "5"), (3, "2")] {
-        let options = ["--engine", "cpu", "--files", files];
-        run(folder, count, &plummer("701", files, &options)).unwrap();
-        assert!(snapshots(&folder.join(files)) == snapshots(&folder.join("cpu-whole")));
-        let expected = files.parse::<usize>().unwrap() + 1;
-        assert_eq!(files_of(&folder.join(files), "step_0000000000"), expected);
+    let domains = ["--engine", "gpu", "--method", "tree", "--domains", "on"];
+    for (count, files, engine, options) in [
+        (2, "5", "cpu", &["--engine", "cpu"][..]),
+        (3, "2", "cpu", &["--engine", "cpu"]),
+        (2, "5", "domains", &domains),
+        (3, "2", "domains", &domains),
+    ] {
+        let (out, options) = (format!("{engine}-{files}"), [options, &["--files", files]].concat());
+        run(folder, count, &plummer("701", &out, &options)).unwrap();
+        let out = folder.join(out);
+        assert!(snapshots(&out) == snapshots(&folder.join(format!("{engine}-whole"))));
+        let log = |run: &Path| std::fs::read(run.join("energy.csv")).unwrap();
+        assert!(log(&out) == log(&folder.join(format!("{engine}-whole"))), "{engine}, {files}");
+        assert_eq!(files_of(&out, "step_0000000000"), files.parse::<usize>().unwrap() + 1);
     }
 }
 
