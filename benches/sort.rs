@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use gravitile::gpu::AdapterRequest;
-use gravitile::gpu::{Checks, Gpu, KeyWidth, Scan, Sort, SortedBuffers};
+use gravitile::gpu::{Checks, Gpu, KeyWidth, Scan, Sort, SortedBuffers, blocking};
 use gravitile::measure::Stopwatch;
 
 /// Base-2 logarithm of the smallest number of keys.
@@ -96,11 +96,11 @@ fn time_sort(
     encoder.copy_buffer_to_buffer(unsorted, 0, keys, 0, unsorted.size());
     sort.end_submission(gpu);
     gpu.queue.submit([encoder.finish()]);
-    let timed = watch.time(|pass| {
+    let timed = blocking(watch.time(|pass| {
         sort.begin_submission();
         sort.record(pass, n, u32::MAX);
         sort.end_submission(gpu);
-    });
+    }));
     timed.expect("the device works")
 }
 
@@ -116,11 +116,11 @@ fn time_scan(gpu: &Gpu, watch: &mut Stopwatch, scan: &mut Scan, n: u32) -> f64 {
     }
     scan.end_submission(gpu);
     gpu.queue.submit([encoder.finish()]);
-    let timed = watch.time(|pass| {
+    let timed = blocking(watch.time(|pass| {
         scan.begin_submission();
         scan.record(pass, n);
         scan.end_submission(gpu);
-    });
+    }));
     timed.expect("the device works")
 }
 

@@ -7,7 +7,7 @@ use gravitile::error::{Error, Result};
 use gravitile::forces::direct::gpu::{KernelConfig, own};
 use gravitile::gpu::{Fault, Gpu, bounded};
 use gravitile::measure::plot::{number, short};
-use gravitile::measure::{KernelTimer, accesses, cases_of, check_case};
+use gravitile::measure::{KernelTimer, Timer, accesses, cases_of, check_case};
 use serde_json::{Value, json};
 
 /// What the text is called in messages.
@@ -81,7 +81,7 @@ async fn attempted(gpu: &Arc<Gpu>, text: &str) -> Result<String> {
     }
     let config = own::load_text(NAME, &bounded(NAME, text)?)?;
     let mut timer = KernelTimer::new(gpu, BODIES, BODIES)?;
-    timer.prepare_async(&config).await?;
+    timer.prepare(&config).await?;
     let known = timer.prepared(&config).map(|(_, secs, error)| {
         let rate = number((BODIES * BODIES) as f64 / secs / 1e9);
         format!(
@@ -123,10 +123,10 @@ async fn rates(gpu: &Arc<Gpu>, text: &str) -> Result<String> {
     let mut timer = KernelTimer::new(gpu, BODIES, BODIES)?;
     let mut rates = Vec::new();
     for config in [own, CHAPTER, default] {
-        timer.sample_async(&config).await?;
+        timer.sample(&config).await?;
         let mut best = f64::INFINITY;
         for _ in 0..SAMPLES {
-            best = best.min(timer.sample_async(&config).await?);
+            best = best.min(timer.sample(&config).await?);
         }
         rates.push(number((BODIES * BODIES) as f64 / best / 1e9));
     }

@@ -14,7 +14,7 @@ use gravitile::forces::tree::{CpuTree, GroupWalk, MultipoleOrder, Opening, TreeC
 use gravitile::forces::{ForceEngine, Forces, Identity, Outputs, Sinks, Sources};
 use gravitile::gpu::Gpu;
 use gravitile::measure::plot::{Axis, Curve, CurvePoint, GREY, Plot, number, short};
-use gravitile::measure::{ErrorDistribution, StepTimer, TreePicture};
+use gravitile::measure::{ErrorDistribution, StepTimer, Timer, TreePicture};
 use gravitile::scene::Scene;
 use serde_json::json;
 use web_time::Instant;
@@ -333,11 +333,11 @@ pub async fn times(
         if !times.is_slow(0) {
             let config = TreeConfig::default();
             let mut timer = StepTimer::of_tree(gpu, plummer(n)?, SOFTENING, config);
-            times.add(0, n, timer.sample_async(&WalkShape::DEFAULT).await?);
+            times.add(0, n, timer.sample(&WalkShape::DEFAULT).await?);
         }
         if !times.is_slow(1) {
             let kernel = KernelRequest::default().resolve(gpu, n, n)?;
-            times.add(1, n, StepTimer::new(gpu, n).sample_async(&kernel).await?);
+            times.add(1, n, StepTimer::new(gpu, n).sample(&kernel).await?);
         }
         done += 1.0;
         partly(times.answer(device, width, done / parts));

@@ -9,14 +9,14 @@ mod steps;
 pub use model::FACTOR;
 #[cfg(not(target_arch = "wasm32"))]
 pub use model::KnownCeilings;
-pub use race::{Outcome, Racer, Ranked, Watch, race};
+pub use race::{Outcome, Ranked, Watch, race};
 pub use steps::{Tuned, timed, tune_steps};
 
 use self::model::Model;
 use crate::error::Result;
 use crate::forces::direct::gpu::KernelConfig;
 use crate::forces::direct::gpu::candidates::{Bounds, neighbours, shapes, untiled};
-use crate::measure::Ceilings;
+use crate::measure::{Ceilings, Timer};
 
 /// The input of [`tune`].
 #[derive(Clone, Copy, Debug)]
@@ -52,7 +52,7 @@ const BEST_OF_FIRST: usize = 3;
 ///
 /// [`crate::error::Error::Device`] from the timer; the first rejection if nothing can be timed.
 pub async fn tune(
-    timer: &mut impl Racer,
+    timer: &mut impl Timer,
     task: Task<'_>,
     ceilings: &mut dyn FnMut(f64) -> Option<Ceilings>,
     watch: &mut Watch<'_>,

@@ -4,59 +4,7 @@ use web_time::Instant;
 
 use crate::error::{Error, Result};
 use crate::forces::direct::gpu::KernelConfig;
-#[cfg(not(target_arch = "wasm32"))]
 use crate::measure::Timer;
-
-/// Times candidates without blocking, as a web page requires.
-pub trait Racer<Shape = KernelConfig> {
-    /// Compiles, checks and warms up a candidate.
-    ///
-    /// # Errors
-    ///
-    /// Why that is impossible.
-    fn prepare(&mut self, shape: &Shape) -> impl Future<Output = Result<()>>;
-
-    /// Seconds per step of a prepared candidate.
-    ///
-    /// # Errors
-    ///
-    /// As for [`Racer::prepare`].
-    fn sample(&mut self, shape: &Shape) -> impl Future<Output = Result<f64>>;
-
-    /// Releases a candidate's resources on the device.
-    fn forget(&mut self, shape: &Shape);
-}
-
-#[cfg(target_arch = "wasm32")]
-impl Racer for crate::measure::StepTimer {
-    async fn prepare(&mut self, shape: &KernelConfig) -> Result<()> {
-        self.prepare_async(shape).await
-    }
-
-    async fn sample(&mut self, shape: &KernelConfig) -> Result<f64> {
-        self.sample_async(shape).await
-    }
-
-    fn forget(&mut self, shape: &KernelConfig) {
-        self.release(shape);
-    }
-}
-
-/// Where waiting is possible, any timer will do.
-#[cfg(not(target_arch = "wasm32"))]
-impl<Shape, T: Timer<Shape>> Racer<Shape> for T {
-    async fn prepare(&mut self, shape: &Shape) -> Result<()> {
-        Timer::prepare(self, shape)
-    }
-
-    async fn sample(&mut self, shape: &Shape) -> Result<f64> {
-        Timer::sample(self, shape)
-    }
-
-    fn forget(&mut self, shape: &Shape) {
-        Timer::forget(self, shape);
-    }
-}
 
 /// The clock of a race, and the callback that stops it.
 pub struct Watch<'a> {
@@ -182,7 +130,7 @@ const ENTRY: f64 = 0.7;
 ///
 /// [`Error::Device`] from the timer; the first rejection if no candidate at all can be timed.
 pub async fn race<Shape: Copy>(
-    timer: &mut impl Racer<Shape>,
+    timer: &mut impl Timer<Shape>,
     candidates: &[Shape],
     budget_secs: f64,
     watch: &mut Watch<'_>,
@@ -255,7 +203,7 @@ pub async fn race<Shape: Copy>(
 
 /// Drops candidates that are slower than the best by more than `margin`.
 fn drop_slow<Shape>(
-    timer: &mut impl Racer<Shape>,
+    timer: &mut impl Timer<Shape>,
     running: &mut Vec<Ranked<Shape>>,
     dropped: &mut Vec<Ranked<Shape>>,
     margin: f64,

@@ -84,7 +84,7 @@ impl Fake {
 }
 
 impl Timer for Fake {
-    fn prepare(&mut self, candidate: &KernelConfig) -> Result<()> {
+    async fn prepare(&mut self, candidate: &KernelConfig) -> Result<()> {
         if !self.open.contains(candidate) {
             self.clock.set(self.clock.get() + self.entry_secs);
             if self.wrong.contains(candidate) {
@@ -95,7 +95,7 @@ impl Timer for Fake {
         Ok(())
     }
 
-    fn sample(&mut self, candidate: &KernelConfig) -> Result<f64> {
+    async fn sample(&mut self, candidate: &KernelConfig) -> Result<f64> {
         assert!(self.open.contains(candidate), "{candidate} was not prepared");
         self.sampled.push(*candidate);
         self.clock.set(self.clock.get() + 0.01);

@@ -10,6 +10,7 @@ use std::path::Path;
 use std::process::Output;
 
 use gravitile::forces::direct::gpu::{Dispatch, KernelConfig, KernelRequest};
+use gravitile::gpu::blocking;
 use gravitile::measure::{Method, StepTimer, Timer};
 
 /// Runs the program with `cache` as its cache folder.
@@ -210,19 +211,21 @@ fn step_timer_times_valid_kernels_and_refuses_others() {
     let base = KernelConfig { u: 4, ..KernelConfig::tiled(64) };
     let one = KernelConfig { r: 8, dispatch: Dispatch::OneWorkgroup, ..base };
     for config in [default, base, KernelConfig { q: 2, s: 2, ..base }, one] {
-        timer.prepare(&config).unwrap();
-        let secs = timer.sample(&config).unwrap();
+        blocking(timer.prepare(&config)).unwrap();
+        let secs = blocking(timer.sample(&config)).unwrap();
         assert!(secs > 0.0 && secs < 10.0, "{config}: {secs} s");
         timer.forget(&config);
     }
     let large = KernelConfig { p: 1024, q: 1024, ..base };
-    assert!(timer.prepare(&large).unwrap_err().to_string().contains("1048576 threads"));
+    assert!(blocking(timer.prepare(&large)).unwrap_err().to_string().contains("1048576 threads"));
     assert!(!timer.is_mixed());
     let mut by_wall = StepTimer::by_wall_clock(&gpu, 500);
     assert_eq!(by_wall.stopwatch().method(), Method::WallClock);
-    assert!(by_wall.sample(&base).unwrap() > 0.0 && by_wall.steps_of(&base).unwrap() >= 1);
+    assert!(
+        blocking(by_wall.sample(&base)).unwrap() > 0.0 && by_wall.steps_of(&base).unwrap() >= 1
+    );
     let few = KernelConfig { r: 1, ..one };
-    assert!(timer.prepare(&few).unwrap_err().to_string().contains("at most p x r"));
+    assert!(blocking(timer.prepare(&few)).unwrap_err().to_string().contains("at most p x r"));
 }
 
 #[test]

@@ -15,7 +15,7 @@ use super::{DirectFacts, Plan};
 use crate::error::{Error, Result};
 use crate::forces::direct::gpu::{KernelConfig, KernelRequest, tiers};
 use crate::forces::{ForceEngine, Forces, Order, Precision};
-use crate::gpu::{DeviceClass, Gpu};
+use crate::gpu::{DeviceClass, Gpu, blocking};
 use crate::inspect::Inspector;
 use crate::measure::time::problem::{Problem, SOFTENING};
 use crate::measure::{
@@ -443,7 +443,7 @@ impl<'a> Session<'a> {
                 let software = gpu.adapter.class == DeviceClass::Software;
                 let n = if software { 2048 } else { 16_384 };
                 let config = KernelRequest::default().resolve(gpu, n, n)?;
-                (n, KernelTimer::new(gpu, n, n)?.time(&config, 1)?[0])
+                (n, blocking(KernelTimer::new(gpu, n, n)?.time(&config, 1))?[0])
             }
             None => {
                 let n = 2048;
@@ -533,7 +533,7 @@ impl Bench {
                 self.kernels = Some(KernelTimer::new(gpu, point.sinks, point.sources)?);
             }
             let timer = self.kernels.as_mut().expect("made above");
-            timer.prepare(config)?;
+            blocking(timer.prepare(config))?;
             let (repeats, secs, error) = timer.prepared(config).expect("prepared above");
             (ready.repeats, ready.secs, ready.errors[0]) = (repeats, secs, Some(error));
             return Ok(ready);
@@ -564,7 +564,7 @@ impl Bench {
         let candidate = &ready.point.candidate;
         let Some(index) = ready.engine else {
             return match (candidate, &mut self.kernels) {
-                (Candidate::Kernel(config), Some(timer)) => timer.sample(config),
+                (Candidate::Kernel(config), Some(timer)) => blocking(timer.sample(config)),
                 _ => unreachable!("a kernel is prepared with its timer"),
             };
         };

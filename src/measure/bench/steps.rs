@@ -12,7 +12,9 @@ use super::score::{FIGURE, SIZES};
 use crate::error::{Error, Result};
 use crate::forces::direct::gpu::{KernelConfig, KernelRequest, Masses};
 use crate::gpu::{DeviceClass, Gpu};
-use crate::measure::{Ceiling, Ceilings, Effort, KernelTimer, Steadiness, StepTimer, grouped};
+use crate::measure::{
+    Ceiling, Ceilings, Effort, KernelTimer, Steadiness, StepTimer, Timer, grouped,
+};
 use crate::tuned::Known;
 
 /// Samples per size, in addition to the first, which is discarded because clocks rise.
@@ -40,7 +42,7 @@ pub async fn measure_steps(
         return Ok(None);
     }
     let mut timer = StepTimer::new(gpu, n);
-    match timer.prepare_async(&config).await {
+    match timer.prepare(&config).await {
         Ok(()) => {}
         Err(error @ (Error::Device(_) | Error::Stopped)) => return Err(error),
         Err(error) => return Ok(Some(record.skipped(&error.to_string()))),
@@ -50,7 +52,7 @@ pub async fn measure_steps(
         if !going(at as f64 / SAMPLES as f64, &doing) {
             return Ok(None);
         }
-        let sample = timer.sample_async(&config).await?;
+        let sample = timer.sample(&config).await?;
         if at > 0 {
             secs.push(sample);
         }
@@ -225,7 +227,7 @@ pub async fn sweep_kernels(
                 Err(error @ (Error::Device(_) | Error::Stopped)) => return Err(error),
                 Err(error) => record.skipped(&error.to_string()),
             };
-            timer.release(&config);
+            timer.forget(&config);
             done += 1.0;
             if !taken(record, done / all) {
                 return Ok(());
@@ -235,15 +237,7 @@ pub async fn sweep_kernels(
     Ok(())
 }
 
-async fn sampled(
-    timer: &mut KernelTimer,
-    config: &crate::forces::direct::gpu::KernelConfig,
-) -> Result<Vec<f64>> {
+async fn sampled(timer: &mut KernelTimer, config: &KernelConfig) -> Result<Vec<f64>> {
     config.validate(Some(timer.gpu()))?;
-    timer.sample_async(config).await?;
-    let mut secs = Vec::with_capacity(SAMPLES_OF_KERNEL);
-    for _ in 0..SAMPLES_OF_KERNEL {
-        secs.push(timer.sample_async(config).await?);
-    }
-    Ok(secs)
+    timer.time(config, SAMPLES_OF_KERNEL).await
 }

@@ -479,7 +479,7 @@ impl Bench {
             }
             params.upload(gpu);
         };
-        self.watch.time_async(record).await
+        self.watch.time(record).await
     }
 
     /// Empty dispatches in sequence: each may write what the next may write.
@@ -504,7 +504,7 @@ impl Bench {
                 ready.kernel.set(pass, &[offset]);
                 pass.dispatch_workgroups(1, 1, 1);
             };
-            let sample = watch.time_async(record).await?;
+            let sample = watch.time(record).await?;
             if round > 0 {
                 secs.push(sample);
             }

@@ -130,7 +130,7 @@ fn outputs(order: Order) -> Outputs<'static> {
 }
 
 impl Timer<Shape> for DerivativesTimer {
-    fn prepare(&mut self, candidate: &Shape) -> Result<()> {
+    async fn prepare(&mut self, candidate: &Shape) -> Result<()> {
         if self.prepared.contains_key(candidate) {
             return Ok(());
         }
@@ -142,8 +142,8 @@ impl Timer<Shape> for DerivativesTimer {
         Ok(())
     }
 
-    fn sample(&mut self, candidate: &Shape) -> Result<f64> {
-        self.prepare(candidate)?;
+    async fn sample(&mut self, candidate: &Shape) -> Result<f64> {
+        self.prepare(candidate).await?;
         let evaluations = self.prepared[candidate];
         // The first one after another shape may reallocate buffers.
         if evaluations > 1 {

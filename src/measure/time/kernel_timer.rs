@@ -6,10 +6,8 @@ use std::sync::Arc;
 use glam::DVec3;
 use web_time::Instant;
 
-#[cfg(not(target_arch = "wasm32"))]
-use super::Timer;
 use super::problem::{Problem, SOFTENING};
-use super::{Method, Stopwatch};
+use super::{Method, Stopwatch, Timer};
 use crate::error::{Error, Result};
 use crate::forces::direct::gpu::{AllPairs, KernelConfig, KernelVariant, PairBuffers};
 use crate::forces::{DeviceForces, Throughput, evaluate};
@@ -110,11 +108,6 @@ impl KernelTimer {
         &self.gpu
     }
 
-    /// Releases a candidate's resources on the device.
-    pub fn release(&mut self, candidate: &KernelConfig) {
-        self.prepared.remove(candidate);
-    }
-
     /// The clock in use, with the reason if the device's was implausible.
     pub fn stopwatch(&self) -> &Stopwatch {
         &self.watch
@@ -156,13 +149,8 @@ impl KernelTimer {
     }
 }
 
-impl KernelTimer {
-    /// The `async` variant of [`Timer::prepare`], for a browser.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Timer::prepare`].
-    pub async fn prepare_async(&mut self, candidate: &KernelConfig) -> Result<()> {
+impl Timer for KernelTimer {
+    async fn prepare(&mut self, candidate: &KernelConfig) -> Result<()> {
         if self.prepared.contains_key(candidate) {
             return Ok(());
         }
@@ -184,30 +172,14 @@ impl KernelTimer {
         Ok(())
     }
 
-    /// The `async` variant of [`Timer::sample`], for a browser.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Timer::prepare`].
-    pub async fn sample_async(&mut self, candidate: &KernelConfig) -> Result<f64> {
-        self.prepare_async(candidate).await?;
+    async fn sample(&mut self, candidate: &KernelConfig) -> Result<f64> {
+        self.prepare(candidate).await?;
         let prepared = self.prepared.get_mut(candidate).expect("it was prepared above");
         prepared.run(&mut self.watch).await
     }
-}
-
-#[cfg(not(target_arch = "wasm32"))]
-impl Timer for KernelTimer {
-    fn prepare(&mut self, candidate: &KernelConfig) -> Result<()> {
-        pollster::block_on(self.prepare_async(candidate))
-    }
-
-    fn sample(&mut self, candidate: &KernelConfig) -> Result<f64> {
-        pollster::block_on(self.sample_async(candidate))
-    }
 
     fn forget(&mut self, candidate: &KernelConfig) {
-        self.release(candidate);
+        self.prepared.remove(candidate);
     }
 }
 

@@ -9,7 +9,6 @@ mod model;
 pub(super) mod problem;
 mod step_timer;
 mod stopwatch;
-#[cfg(not(target_arch = "wasm32"))]
 mod timer;
 #[cfg(not(target_arch = "wasm32"))]
 mod tree_timer;
@@ -19,10 +18,10 @@ pub use kernel_timer::KernelTimer;
 pub use model::{FP32, LOOP, Limit, Prediction, overlap, predict};
 pub use step_timer::StepTimer;
 pub use stopwatch::{Method, Stopwatch};
+pub use timer::{Timer, interleave};
 
 #[cfg(not(target_arch = "wasm32"))]
 pub use {
     derivatives_timer::DerivativesTimer,
-    timer::{Timer, interleave},
     tree_timer::{TreeTimer, TreeTimes, WalkSamples},
 };

@@ -7,9 +7,7 @@ use std::sync::Arc;
 
 use glam::DVec3;
 
-#[cfg(not(target_arch = "wasm32"))]
-use super::Timer;
-use super::{Method, Stopwatch};
+use super::{Method, Stopwatch, Timer};
 use crate::bodies::Bodies;
 use crate::error::Result;
 use crate::forces::direct::Reference;
@@ -144,50 +142,6 @@ impl<C: Copy + Eq + Hash + Display> StepTimer<C> {
         self.prepared.get(candidate).map(|prepared| prepared.steps)
     }
 
-    /// The `async` variant of [`Timer::prepare`], for a browser.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Timer::prepare`].
-    pub async fn prepare_async(&mut self, candidate: &C) -> Result<()> {
-        if self.prepared.contains_key(candidate) {
-            return Ok(());
-        }
-        let settings = (self.settings)(candidate);
-        let gpu = Arc::clone(&self.gpu);
-        let mut state = DeviceState::new(gpu, &self.bodies, None, &settings).await?;
-        let mut error = None;
-        if self.is_checked {
-            // A step in addition to the first force, so that the code of steps is checked too.
-            state.advance(DT, 1, None, &mut |_| true).await?;
-            error = Some(self.check(&mut state, candidate).await?);
-        }
-        let steps = steps_of_a_sample(&mut self.watch, &mut state).await?;
-        self.prepared.insert(*candidate, Prepared { state, steps, error });
-        Ok(())
-    }
-
-    /// The `async` variant of [`Timer::sample`], for a browser.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Timer::sample`].
-    pub async fn sample_async(&mut self, candidate: &C) -> Result<f64> {
-        self.prepare_async(candidate).await?;
-        let Prepared { state, steps, .. } =
-            self.prepared.get_mut(candidate).expect("prepared above");
-        let secs = time(&mut self.watch, state, *steps).await?;
-        let method = self.watch.method();
-        self.mixed |= self.sampled_by.is_some_and(|earlier| earlier != method);
-        self.sampled_by = Some(method);
-        Ok(secs / *steps as f64)
-    }
-
-    /// Releases a candidate's resources on the device.
-    pub fn release(&mut self, candidate: &C) {
-        self.prepared.remove(candidate);
-    }
-
     /// Checks that the accelerations of the state's bodies agree with f64.
     async fn check(&self, state: &mut DeviceState, candidate: &C) -> Result<ErrorStats> {
         let mut now = self.bodies.clone();
@@ -241,17 +195,37 @@ async fn steps_of_a_sample(watch: &mut Stopwatch, state: &mut DeviceState) -> Re
     }
 }
 
-#[cfg(not(target_arch = "wasm32"))]
 impl<C: Copy + Eq + Hash + Display> Timer<C> for StepTimer<C> {
-    fn prepare(&mut self, candidate: &C) -> Result<()> {
-        pollster::block_on(self.prepare_async(candidate))
+    async fn prepare(&mut self, candidate: &C) -> Result<()> {
+        if self.prepared.contains_key(candidate) {
+            return Ok(());
+        }
+        let settings = (self.settings)(candidate);
+        let gpu = Arc::clone(&self.gpu);
+        let mut state = DeviceState::new(gpu, &self.bodies, None, &settings).await?;
+        let mut error = None;
+        if self.is_checked {
+            // A step in addition to the first force, so that the code of steps is checked too.
+            state.advance(DT, 1, None, &mut |_| true).await?;
+            error = Some(self.check(&mut state, candidate).await?);
+        }
+        let steps = steps_of_a_sample(&mut self.watch, &mut state).await?;
+        self.prepared.insert(*candidate, Prepared { state, steps, error });
+        Ok(())
     }
 
-    fn sample(&mut self, candidate: &C) -> Result<f64> {
-        pollster::block_on(self.sample_async(candidate))
+    async fn sample(&mut self, candidate: &C) -> Result<f64> {
+        self.prepare(candidate).await?;
+        let Prepared { state, steps, .. } =
+            self.prepared.get_mut(candidate).expect("prepared above");
+        let secs = time(&mut self.watch, state, *steps).await?;
+        let method = self.watch.method();
+        self.mixed |= self.sampled_by.is_some_and(|earlier| earlier != method);
+        self.sampled_by = Some(method);
+        Ok(secs / *steps as f64)
     }
 
     fn forget(&mut self, candidate: &C) {
-        self.release(candidate);
+        self.prepared.remove(candidate);
     }
 }

@@ -87,20 +87,7 @@ impl Stopwatch {
     /// # Errors
     ///
     /// The device failed; [`crate::error::Error::Stopped`].
-    #[cfg(not(target_arch = "wasm32"))]
-    pub fn time(&mut self, record: impl FnOnce(&mut wgpu::ComputePass<'_>)) -> Result<f64> {
-        pollster::block_on(self.time_async(record))
-    }
-
-    /// The `async` variant of [`Stopwatch::time`], for a browser.
-    ///
-    /// # Errors
-    ///
-    /// The device failed; [`crate::error::Error::Stopped`].
-    pub async fn time_async(
-        &mut self,
-        record: impl FnOnce(&mut wgpu::ComputePass<'_>),
-    ) -> Result<f64> {
+    pub async fn time(&mut self, record: impl FnOnce(&mut wgpu::ComputePass<'_>)) -> Result<f64> {
         let gpu = Arc::clone(&self.gpu);
         let mut encoder = gpu.device.create_command_encoder(&Default::default());
         {
@@ -156,7 +143,7 @@ impl Stopwatch {
                 }
                 forces.end_submission(&gpu);
             };
-            let secs = self.time_async(record).await?;
+            let secs = self.time(record).await?;
             throughput.learn(interactions, dispatches, secs);
             total += secs;
         }

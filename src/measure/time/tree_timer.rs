@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::forces::tree::TreeConfig;
 use crate::forces::tree::gpu::{Field, Part, Taken, TreeForces, TreeShape, WalkCounts, WalkProbe};
 use crate::forces::{Budget, DeviceForces, Piece, Throughput, evaluate_blocking};
-use crate::gpu::{BodyBuffers, Checks, Gpu};
+use crate::gpu::{BodyBuffers, Checks, Gpu, blocking};
 use crate::measure::upload_places;
 
 /// Seconds of one evaluation, by stage.
@@ -79,7 +79,7 @@ impl TreeTimer {
             is_closed: true,
             external: None,
         };
-        let forces = pollster::block_on(TreeForces::new(gpu, shape, &bodies, field))?;
+        let forces = blocking(TreeForces::new(gpu, shape, &bodies, field))?;
         let throughput = Throughput::guess(gpu.adapter.class);
         let watch = Stopwatch::new(gpu);
         let mut timer = Self { gpu: Arc::clone(gpu), watch, bodies, forces, throughput };
@@ -105,11 +105,11 @@ impl TreeTimer {
             let (gpu, forces) = (&self.gpu, &mut self.forces);
             let chunk = self.throughput.interactions_in(Budget::HEADLESS.submission_secs);
             let mut done = Piece { interactions: 0, is_last: false };
-            let secs = self.watch.time(|pass| {
+            let secs = blocking(self.watch.time(|pass| {
                 forces.begin_submission();
                 done = forces.record(gpu, pass, chunk);
                 forces.end_submission(gpu);
-            })?;
+            }))?;
             self.throughput.learn(done.interactions, 1, secs);
             match times.parts.last_mut() {
                 Some((last, sum)) if *last == part => *sum += secs,
@@ -123,7 +123,7 @@ impl TreeTimer {
 
     /// Seconds of one evaluation in as few passes as possible: one, except on slow devices.
     pub fn whole(&mut self) -> Result<f64> {
-        pollster::block_on(self.watch.evaluations(&mut self.forces, &mut self.throughput, 1))
+        blocking(self.watch.evaluations(&mut self.forces, &mut self.throughput, 1))
     }
 
     /// Walks `rounds` times through the tree, alternately in full, with one iteration per tile of
@@ -131,7 +131,7 @@ impl TreeTimer {
     /// without it, divided by the fraction that was skipped; if other work of the same workgroups
     /// hides it, this is less than it would take alone.
     pub fn walk_samples(&mut self, warming: usize, rounds: usize) -> Result<WalkSamples> {
-        let make = |bodies, cells| pollster::block_on(self.forces.probe(&self.gpu, bodies, cells));
+        let make = |bodies, cells| blocking(self.forces.probe(&self.gpu, bodies, cells));
         let mut whole = make(Taken::All, Taken::All)?;
         let mut few_bodies = make(Taken::OneTurn, Taken::All)?;
         let mut few_cells = make(Taken::All, Taken::OneTurn)?;
@@ -147,7 +147,7 @@ impl TreeTimer {
             }
         }
         // The bodies do not move, so all walks have the same counts.
-        let counts = pollster::block_on(self.forces.probed(&self.gpu))?;
+        let counts = blocking(self.forces.probed(&self.gpu))?;
         // Sorted times are compared: other load on the machine affects all variants.
         times.iter_mut().for_each(|times| times.sort_by(f64::total_cmp));
         let [whole_secs, without_bodies, without_cells, bare] = times;
@@ -171,9 +171,9 @@ impl TreeTimer {
         let (mut total, mut begin) = (0.0, Some(0));
         while let Some(from) = begin {
             let chunk = throughput.interactions_in(Budget::HEADLESS.submission_secs);
-            total += watch.time(|pass| {
+            total += blocking(watch.time(|pass| {
                 begin = forces.record_probe(gpu, pass, probe, from, chunk);
-            })?;
+            }))?;
         }
         Ok(total)
     }

@@ -1,6 +1,7 @@
 //! The stopwatch and the kernel timer on the adapter.
 
 use gravitile::forces::direct::gpu::KernelConfig;
+use gravitile::gpu::blocking;
 use gravitile::measure::{KernelTimer, Method, Stopwatch, Summary, Timer, interleave};
 
 use super::common::gpu;
@@ -13,12 +14,12 @@ fn kernel_timer_verifies_and_times_kernels() {
     let candidates =
         [BASE, KernelConfig { q: 2, s: 3, ..BASE }, KernelConfig { untiled: true, r: 2, ..BASE }];
     for candidate in &candidates {
-        timer.prepare(candidate).unwrap();
+        blocking(timer.prepare(candidate)).unwrap();
         let (repeats, _, error) = timer.prepared(candidate).unwrap();
         assert!(error.rms > 0.0 && error.rms < 2e-6, "{candidate}: {error:?}");
         assert!(repeats >= 1);
     }
-    let samples = interleave(&mut timer, &candidates, 3, &mut || true).unwrap();
+    let samples = blocking(interleave(&mut timer, &candidates, 3, &mut || true)).unwrap();
     for set in samples {
         assert_eq!(set.len(), 3);
         assert!(set.iter().all(|secs| *secs > 0.0 && *secs < 10.0), "{set:?}");
@@ -32,7 +33,7 @@ fn more_work_takes_longer() {
     let gpu = gpu();
     let median_secs = |n: usize| {
         let mut timer = KernelTimer::new(&gpu, n, n).unwrap();
-        Summary::of(&timer.time(&BASE, 5).unwrap()).unwrap().median
+        Summary::of(&blocking(timer.time(&BASE, 5)).unwrap()).unwrap().median
     };
     // 1000 times the interactions must take longer, even with noise.
     assert!(median_secs(8192) > median_secs(256));
@@ -41,7 +42,9 @@ fn more_work_takes_longer() {
 #[test]
 fn kernels_beyond_the_adapter_limits_are_refused() {
     let mut timer = KernelTimer::new(&gpu(), 100, 100).unwrap();
-    let text = timer.prepare(&KernelConfig { p: 1024, q: 1024, ..BASE }).unwrap_err().to_string();
+    let text = blocking(timer.prepare(&KernelConfig { p: 1024, q: 1024, ..BASE }))
+        .unwrap_err()
+        .to_string();
     assert!(text.contains("threads per workgroup"), "{text}");
     assert!(KernelTimer::new(&gpu(), 0, 100).is_err());
     assert!(KernelTimer::new(&gpu(), 100, usize::MAX).is_err());
@@ -52,13 +55,13 @@ fn stopwatch_works_with_both_clocks() {
     let gpu = gpu();
     let mut wall = Stopwatch::by_wall_clock(&gpu);
     assert_eq!(wall.method(), Method::WallClock);
-    assert!(wall.time(|_| ()).unwrap() > 0.0);
+    assert!(blocking(wall.time(|_| ())).unwrap() > 0.0);
     let mut own = Stopwatch::new(&gpu);
     if gpu.tier.timestamps {
         assert_eq!(own.method(), Method::GpuTimestamps);
     }
     // A coarse clock may measure no time for an empty pass; then `doubt` gives the reason.
-    let secs = own.time(|_| ()).unwrap();
+    let secs = blocking(own.time(|_| ())).unwrap();
     assert!(secs > 0.0 && (own.method() == Method::GpuTimestamps) == own.doubt().is_none());
 }
 

@@ -9,7 +9,7 @@ use super::kernels::DEFAULT;
 use crate::error::{Error, Result};
 use crate::forces::direct::gpu::candidates::{Bounds, neighbours, shapes};
 use crate::forces::direct::gpu::{KernelConfig, KernelRequest, Masses};
-use crate::gpu::Gpu;
+use crate::gpu::{Gpu, blocking};
 use crate::measure::bench::record::rounded;
 use crate::measure::bench::steps::of_steps;
 use crate::measure::plot::{Axis, Curve, CurvePoint, Plot};
@@ -102,7 +102,7 @@ impl Sweep {
         let rounds = session.sizes.rounds.1;
         let doing = format!("{n} bodies, the final");
         let mut go_on = || session.progress(0.95, &doing).is_ok();
-        let sets = interleave(&mut self.timer, &finalists, rounds, &mut go_on)?;
+        let sets = blocking(interleave(&mut self.timer, &finalists, rounds, &mut go_on))?;
         session.progress(1.0, &doing)?;
         Ok(finalists.into_iter().zip(sets).collect())
     }
@@ -122,8 +122,8 @@ impl Sweep {
             let doing = format!("{n} bodies, {} of {}: {shape}", at + 1, shapes.len());
             session.progress(before + part * at as f64 / shapes.len() as f64, &doing)?;
             self.tried.push(*shape);
-            let secs = self.timer.prepare(shape).and_then(|()| {
-                let mut samples = (0..SAMPLES).map(|_| self.timer.sample(shape));
+            let secs = blocking(self.timer.prepare(shape)).and_then(|()| {
+                let mut samples = (0..SAMPLES).map(|_| blocking(self.timer.sample(shape)));
                 samples.try_fold(f64::INFINITY, |least, secs| Ok(least.min(secs?)))
             });
             match secs {

@@ -10,6 +10,7 @@ use super::tree::{Problem, Row, SOFTENING, blank, octgrav, rows, size};
 use crate::error::Result;
 use crate::forces::tree::gpu::{Part, Stage, WalkShape};
 use crate::forces::tree::{Opening, TreeConfig};
+use crate::gpu::blocking;
 use crate::measure::bench::facts::WalkFacts;
 use crate::measure::bench::session::is_fatal;
 use crate::measure::plot::{Axis, Curve, CurvePoint, GREY, Plot, short};
@@ -80,7 +81,7 @@ fn measure_parts(session: &mut Session<'_>) -> Result<()> {
         let method = timer.stopwatch().method().name();
         drop(timer);
         let mut steps = StepTimer::of_tree(&gpu, Cloud::Plummer.bodies(n), SOFTENING, config);
-        let step = steps.time(&WalkShape::DEFAULT, session.sizes.rounds.0)?;
+        let step = blocking(steps.time(&WalkShape::DEFAULT, session.sizes.rounds.0))?;
         let all = NAMES.map(|(name, part)| (name, of(part), method)).into_iter();
         let more = [(WHOLE, whole, method), (STEP, step, steps.stopwatch().method().name())];
         for (name, samples, method) in all.chain(more) {
@@ -277,9 +278,9 @@ fn measure_bonsai(session: &mut Session<'_>) -> Result<()> {
             let begun = Instant::now();
             let warming = WARMING_SECS * session.sizes.sample_secs.min(1.0);
             while begun.elapsed().as_secs_f64() < warming {
-                steps.sample(&WalkShape::DEFAULT)?;
+                blocking(steps.sample(&WalkShape::DEFAULT))?;
             }
-            let samples = steps.time(&WalkShape::DEFAULT, session.sizes.rounds.0)?;
+            let samples = blocking(steps.time(&WalkShape::DEFAULT, session.sizes.rounds.0))?;
             (record.x, record.work) = (n as f64, n as f64);
             record.method = steps.stopwatch().method().name().to_owned();
             record.set_samples(&samples);
