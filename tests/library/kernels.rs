@@ -37,8 +37,8 @@ fn steps_in_one_workgroup_agree_with_f64() {
     let cases = steps_cases(&gpu);
     assert!(cases.len() >= 10, "{} cases", cases.len());
     let mut failures = Vec::new();
-    for (config, n, softening) in cases {
-        let row = check_steps(&gpu, config, n, softening).unwrap();
+    for case in cases {
+        let row = check_steps(&gpu, case).unwrap();
         if !row.passed() {
             failures.push(format!("{row:?}"));
         }

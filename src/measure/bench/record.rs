@@ -10,7 +10,7 @@ use super::machine::Machine;
 use super::names::plain;
 use crate::forces::direct::gpu::KernelConfig;
 use crate::gpu::AdapterInfo;
-use crate::measure::{Ceiling, CeilingSamples, Ceilings, Steadiness, Summary, predict};
+use crate::measure::{Ceiling, CeilingSamples, Ceilings, Steadiness, Stopwatch, Summary, predict};
 
 /// Version of the file format. Files of version 1, without machines and times of day, can be read
 /// too.
@@ -159,6 +159,20 @@ impl Record {
     /// Stores the samples, with the digits that a clock resolves.
     pub(super) fn set_samples(&mut self, secs: &[f64]) {
         self.samples = secs.iter().map(|secs| rounded(*secs)).collect();
+    }
+
+    /// Stores samples by a stopwatch, with a remark if its clock or the machine was not steady.
+    pub(super) fn set_timed(&mut self, watch: &Stopwatch, secs: &[f64]) {
+        self.method = watch.method().name().to_owned();
+        self.remark = watch.doubt().map(plain).or_else(|| Steadiness::of(secs).remark());
+        self.set_samples(secs);
+    }
+
+    /// The same at these numbers of sinks and sources: the work is all pairs of them.
+    #[must_use]
+    pub(super) fn sized(self, sinks: usize, sources: usize) -> Self {
+        let (x, work) = (sinks as f64, sinks as f64 * sources as f64);
+        Self { x, work, sinks: sinks as u64, sources: sources as u64, ..self }
     }
 
     /// Stores the model's prediction for its kernel, if it has one.

@@ -10,7 +10,7 @@ use super::names::{cpu_device, plain};
 use super::points::{Candidate, Derivatives, EngineTier, Point};
 use super::record::{Device, Kind, Record, Run, rounded};
 use super::sizes::Sizes;
-use super::steps::Going;
+use super::steps::{Going, of_kernel};
 use super::{DirectFacts, Plan};
 use crate::error::{Error, Result};
 use crate::forces::direct::gpu::{KernelConfig, KernelRequest, tiers};
@@ -248,32 +248,27 @@ impl<'a> Session<'a> {
     }
 
     fn of_point(&self, figure: &str, point: &Point) -> Record {
-        let mut record = match point.candidate.is_on_cpu() {
+        let blank = match point.candidate.is_on_cpu() {
             true => self.blank(figure, &point.series),
             false => self.on_adapter(figure, &point.series, Kind::Forces),
         };
-        record.x = point.x;
-        (record.sinks, record.sources) = (point.sinks as u64, point.sources as u64);
-        record.work = point.sinks as f64 * point.sources as f64;
-        match point.candidate {
-            Candidate::Kernel(config) => {
-                record.kernel = Some(config);
-                record.predict(self.ceilings.as_ref());
-            }
-            Candidate::Derivatives(Derivatives { tier, order, potential, resend }) => {
-                record.kind = Kind::Derivatives;
-                let sent = if resend { "sources sent each time" } else { "sources stay" };
-                record.method = format!("wall clock, from host to host, {sent}");
-                record.direct = Some(DirectFacts {
-                    engine: tier.kind.name().to_owned(),
-                    precision: tier.precision.name().to_owned(),
-                    order: order.name().to_owned(),
-                    potential,
-                    rms_jerk: None,
-                    rms_snap: None,
-                });
-            }
-            Candidate::GpuFromHost | Candidate::Cpu => (),
+        if let Candidate::Kernel(config) = point.candidate {
+            return of_kernel(blank, point, config, self.ceilings.as_ref());
+        }
+        let mut record = Record { x: point.x, ..blank.sized(point.sinks, point.sources) };
+        if let Some(Derivatives { tier, order, potential, resend }) = point.candidate.derivatives()
+        {
+            record.kind = Kind::Derivatives;
+            let sent = if *resend { "sources sent each time" } else { "sources stay" };
+            record.method = format!("wall clock, from host to host, {sent}");
+            record.direct = Some(DirectFacts {
+                engine: tier.kind.name().to_owned(),
+                precision: tier.precision.name().to_owned(),
+                order: order.name().to_owned(),
+                potential: *potential,
+                rms_jerk: None,
+                rms_snap: None,
+            });
         }
         record
     }

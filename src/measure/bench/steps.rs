@@ -5,16 +5,13 @@ use std::sync::Arc;
 
 use super::figures::{CEILINGS, Figure, Plan};
 use super::machine::{MACHINE, Machine};
-use super::names::plain;
 use super::points::{Candidate, Point};
 use super::record::{Device, Kind, Record, Run, rounded};
 use super::score::{FIGURE, SIZES};
 use crate::error::{Error, Result};
 use crate::forces::direct::gpu::{KernelConfig, KernelRequest, Masses};
 use crate::gpu::{DeviceClass, Gpu};
-use crate::measure::{
-    Ceiling, Ceilings, Effort, KernelTimer, Steadiness, StepTimer, Timer, grouped,
-};
+use crate::measure::{Ceiling, Ceilings, Effort, KernelTimer, StepTimer, Timer, grouped};
 use crate::tuned::Known;
 
 /// Samples per size, in addition to the first, which is discarded because clocks rise.
@@ -60,12 +57,11 @@ pub async fn measure_steps(
     record.repeats = timer.steps_of(&config).unwrap_or(1) as u32;
     record.rms_error = timer.error_of(&config).map(|error| rounded(error.rms));
     let watch = timer.stopwatch();
-    record.method = watch.method().name().to_owned();
-    let doubt = watch.doubt().map(plain);
     let coarse = watch.quantum_secs().filter(|secs| *secs > COARSE_SECS);
-    let coarse = coarse.map(|secs| format!("timestamps are {:.0} us apart", secs * 1e6));
-    record.remark = doubt.or_else(|| Steadiness::of(&secs).remark()).or(coarse);
-    record.set_samples(&secs);
+    record.set_timed(watch, &secs);
+    if let (None, Some(secs)) = (&record.remark, coarse) {
+        record.remark = Some(format!("timestamps are {:.0} us apart", secs * 1e6));
+    }
     Ok(Some(record))
 }
 
@@ -74,8 +70,20 @@ const COARSE_SECS: f64 = 10e-6;
 
 /// A record of steps of `n` bodies with this kernel, from one without measurements.
 pub(super) fn of_steps(blank: &Record, n: usize, config: KernelConfig) -> Record {
-    let (x, kernel, sinks, sources) = (n as f64, Some(config), n as u64, n as u64);
-    Record { x, kernel, sinks, sources, work: x * x, ..blank.clone() }
+    Record { kernel: Some(config), ..blank.clone().sized(n, n) }
+}
+
+/// A record of a point that this kernel computes, from one without measurements.
+pub(super) fn of_kernel(
+    blank: Record,
+    point: &Point,
+    config: KernelConfig,
+    ceilings: Option<&Ceilings>,
+) -> Record {
+    let sized = blank.sized(point.sinks, point.sources);
+    let mut record = Record { x: point.x, kernel: Some(config), ..sized };
+    record.predict(ceilings);
+    record
 }
 
 /// Adds the records of `sizes` from a `blank` one, with the kernels that the program chooses. Sizes
@@ -197,11 +205,8 @@ pub async fn sweep_kernels(
         let mut timer = KernelTimer::new(gpu, sinks, sources)?;
         for point in points {
             let Candidate::Kernel(config) = point.candidate else { continue };
-            let mut record = run.record(device.clone(), figure.name, &point.series);
-            (record.kind, record.x, record.kernel) = (Kind::Forces, point.x, Some(config));
-            (record.sinks, record.sources) = (sinks as u64, sources as u64);
-            record.work = sinks as f64 * sources as f64;
-            record.predict(ceilings);
+            let blank = run.record(device.clone(), figure.name, &point.series);
+            let mut record = of_kernel(blank, &point, config, ceilings);
             let estimate = if best > 0.0 { record.work / best } else { 0.0 };
             let most = plan.sizes.sample_secs;
             let measured = if estimate > most {
@@ -216,11 +221,7 @@ pub async fn sweep_kernels(
                     if let Some((repeats, _, error)) = timer.prepared(&config) {
                         (record.repeats, record.rms_error) = (repeats, Some(rounded(error.rms)));
                     }
-                    let watch = timer.stopwatch();
-                    record.method = watch.method().name().to_owned();
-                    let doubt = watch.doubt().map(plain);
-                    record.remark = doubt.or_else(|| Steadiness::of(&secs).remark());
-                    record.set_samples(&secs);
+                    record.set_timed(timer.stopwatch(), &secs);
                     best = best.max(record.per_sec().unwrap_or(0.0));
                     record
                 }

@@ -33,6 +33,18 @@ pub struct DirectCase {
     pub sources: usize,
 }
 
+impl DirectCase {
+    /// Its sources and sinks.
+    fn bodies<'b>(&self, bodies: &'b TestBodies) -> (Sources<'b>, Sinks<'b>) {
+        let (n, m) = (self.sinks, self.sources);
+        let sinks = match n <= m {
+            true => bodies.sinks(m - n..m, Identity::Offset(m - n)),
+            false => bodies.sinks(0..n, Identity::Foreign),
+        };
+        (bodies.sources(m), sinks)
+    }
+}
+
 /// The result of a case.
 #[derive(Clone, Debug)]
 pub struct DirectRow {
@@ -161,12 +173,7 @@ pub fn direct_cases(tiers: &[Precision], quick: bool) -> Vec<DirectCase> {
 pub fn check_direct(gpu: &Arc<Gpu>, case: DirectCase) -> Result<DirectRow> {
     let cloud = TestBodies::new(case.sources.max(case.sinks), 0xd1ce);
     let m = case.sources;
-    let sources = cloud.sources(m);
-    let own = case.sinks <= m;
-    let sinks = match own {
-        true => cloud.sinks(m - case.sinks..m, Identity::Offset(m - case.sinks)),
-        false => cloud.sinks(0..case.sinks, Identity::Foreign),
-    };
+    let (sources, sinks) = case.bodies(&cloud);
     let radius: Vec<f64> = (0..case.sinks).map(|i| 0.1 * (i % 5) as f64).collect();
     // Too small for some lists if there are many sources, large enough for all otherwise.
     let capacity = if m > 1000 { 20 } else { m };
@@ -282,25 +289,8 @@ fn compare_neighbours(
 pub struct EngineRow {
     /// The engine's description.
     pub engine: String,
-    /// The precision it computed in.
-    pub precision: Precision,
-    /// The highest derivative.
-    pub order: Order,
-    /// Number of sinks.
-    pub sinks: usize,
-    /// Number of sources.
-    pub sources: usize,
-    /// Plummer softening length.
-    pub softening: f64,
-    /// Errors of forces and derivatives.
-    pub errors: ForceErrors,
-}
-
-impl EngineRow {
-    /// Whether everything is within the limits of the precision.
-    pub fn passed(&self) -> bool {
-        self.errors.are_within(self.precision, self.sources)
-    }
+    /// What it computed, and the errors. Neighbours and bounds are not checked.
+    pub row: DirectRow,
 }
 
 /// Sinks and sources: sizes around the lanes of SIMD and the blocks of caches. The sinks are the
@@ -324,38 +314,27 @@ pub fn check_engines(place: Placement, method: Method, tools: &Tools) -> Result<
             let mut engine = make(place, method, Some(entry.precision), order, tools)?;
             for (k, (sinks, sources)) in SIZES.into_iter().enumerate() {
                 let softening = if k % 2 == 0 { 0.0 } else { 0.02 };
-                rows.push(evaluate(engine.as_mut(), order, (sinks, sources), softening)?);
+                let precision = engine.precision();
+                let (shape, checks) = (None, Checks::default());
+                let case =
+                    DirectCase { precision, order, shape, checks, softening, sinks, sources };
+                rows.push(evaluate(engine.as_mut(), case)?);
             }
         }
     }
     Ok(rows)
 }
 
-fn evaluate(
-    engine: &mut dyn ForceEngine,
-    order: Order,
-    (n, m): (usize, usize),
-    softening: f64,
-) -> Result<EngineRow> {
-    let bodies = TestBodies::new(n.max(m), 0xd1ce);
-    let sources = bodies.sources(m);
-    let sinks = match n <= m {
-        true => bodies.sinks(m - n..m, Identity::Offset(m - n)),
-        false => bodies.sinks(0..n, Identity::Foreign),
-    };
-    let outputs = Outputs { order, ..Outputs::POTENTIAL };
-    let right = reference(&sources, &sinks, softening, &outputs)?;
+fn evaluate(engine: &mut dyn ForceEngine, case: DirectCase) -> Result<EngineRow> {
+    let bodies = TestBodies::new(case.sources.max(case.sinks), 0xd1ce);
+    let (sources, sinks) = case.bodies(&bodies);
+    let outputs = Outputs { order: case.order, ..Outputs::POTENTIAL };
+    let right = reference(&sources, &sinks, case.softening, &outputs)?;
     let mut found = Forces::default();
-    engine.evaluate_from(&sources, &sinks, softening, &outputs, &mut found)?;
-    Ok(EngineRow {
-        engine: engine.describe(),
-        precision: engine.precision(),
-        order,
-        sinks: n,
-        sources: m,
-        softening,
-        errors: ForceErrors::of(&found, &right, order),
-    })
+    engine.evaluate_from(&sources, &sinks, case.softening, &outputs, &mut found)?;
+    let errors = ForceErrors::of(&found, &right, case.order);
+    let row = DirectRow { case, errors, neighbours: Ok(()), in_bounds: true, same_in_pieces: true };
+    Ok(EngineRow { engine: engine.describe(), row })
 }
 
 #[cfg(test)]
@@ -368,6 +347,7 @@ mod engines_tests {
         let rows = check_engines(Placement::Cpu, Method::Direct, &Tools::default()).unwrap();
         assert_eq!(rows.len(), 4 * SIZES.len(), "single, and double up to three orders");
         for row in &rows {
+            let row = &row.row;
             assert!(row.passed(), "{row:?}");
             let bad = ErrorStats { worst: f64::NAN, rms: f64::NAN };
             let right = row.errors;
@@ -376,13 +356,16 @@ mod engines_tests {
                 ForceErrors { potential: bad, ..right },
                 ForceErrors { snap: Some(bad), ..right },
             ] {
-                assert!(!EngineRow { errors, ..row.clone() }.passed());
+                assert!(!DirectRow { errors, ..row.clone() }.passed());
             }
         }
         // Single's errors are too large for double.
-        let single = rows.iter().find(|row| row.precision == Precision::Single && row.sources > 60);
-        let precision = Precision::Double;
-        assert!(!EngineRow { precision, ..single.unwrap().clone() }.passed());
+        let mut rows = rows.into_iter().map(|row| row.row);
+        let is_single =
+            |case: &DirectCase| case.precision == Precision::Single && case.sources > 60;
+        let mut single = rows.find(|row| is_single(&row.case)).unwrap();
+        single.case.precision = Precision::Double;
+        assert!(!single.passed());
     }
 
     #[test]

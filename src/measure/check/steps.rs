@@ -3,6 +3,7 @@
 
 use glam::DVec3;
 
+use super::kernels::{Case, Row};
 use crate::bodies::Bodies;
 use crate::error::Result;
 use crate::forces::direct::gpu::{Dispatch, KernelConfig, KernelVariant};
@@ -10,16 +11,13 @@ use crate::forces::{Identity, Outputs, Sinks, Sources};
 use crate::frame::Frame;
 use crate::gpu::{BodyBuffers, Checks, Gpu, read_blocking, storage};
 use crate::integrate::{self, OneWorkgroup};
-use crate::measure::{ErrorStats, acceleration_errors, reference};
+use crate::measure::{acceleration_errors, reference};
 use crate::scene::{Spread, test_bodies};
 
 /// Number of steps taken.
 const STEPS: u32 = 24;
 /// Their length: so short that no close encounter amplifies rounding.
 const DT: f64 = 1e-3;
-/// Largest rms relative error of the accelerations, as for the force kernels.
-const RMS_LIMIT: f64 = 2e-6;
-const WORST_LIMIT: f64 = 1e-4;
 /// Largest distance, in units of the cloud's size, from the position that f64 gives. A position of
 /// size 1 is rounded to 6e-8 in each step.
 const DRIFT_LIMIT: f64 = 2e-6;
@@ -29,36 +27,23 @@ const GUARD: usize = 64;
 /// One shape at one size.
 #[derive(Clone, Copy, Debug)]
 pub struct StepsRow {
-    /// The kernel.
-    pub config: KernelConfig,
-    /// Number of bodies.
-    pub n: usize,
-    /// Softening length; 0 uses the guarded kernel.
-    pub softening: f64,
-    /// Error of the accelerations at the end, against f64 at the same positions.
-    pub acceleration: ErrorStats,
+    /// Errors of the accelerations at the end, against f64 at the same positions; whether one dispatch
+    /// of all steps and one for each give the same bits.
+    pub forces: Row,
     /// Largest distance from the end of the same steps in f64.
     pub drift: f64,
-    /// Whether one dispatch of all steps and one dispatch for each give the same bits.
-    pub same_in_pieces: bool,
-    /// Whether nothing was written beyond the last body.
-    pub in_bounds: bool,
 }
 
 impl StepsRow {
     /// Whether the kernel is correct.
     pub fn passed(&self) -> bool {
-        self.acceleration.rms < RMS_LIMIT
-            && self.acceleration.worst < WORST_LIMIT
-            && self.drift < DRIFT_LIMIT
-            && self.same_in_pieces
-            && self.in_bounds
+        self.forces.passed() && self.drift < DRIFT_LIMIT
     }
 }
 
 /// Shapes that together use every path of the kernel, at sizes around their capacity, without those
 /// that the adapter cannot run.
-pub fn steps_cases(gpu: &Gpu) -> Vec<(KernelConfig, usize, f64)> {
+pub fn steps_cases(gpu: &Gpu) -> Vec<Case> {
     let base = KernelConfig { u: 4, dispatch: Dispatch::OneWorkgroup, ..KernelConfig::tiled(64) };
     let shapes = [
         KernelConfig { p: 1, u: 1, ..base },
@@ -69,25 +54,34 @@ pub fn steps_cases(gpu: &Gpu) -> Vec<(KernelConfig, usize, f64)> {
         KernelConfig { p: 256, q: 4, ..base },
         KernelConfig { p: 32, q: 3, r: 4, u: 2, ..base },
     ];
-    let mut cases = Vec::new();
+    let case = |config, n, softening| Case {
+        config,
+        potential: false,
+        one_mass: false,
+        softening,
+        sinks: n,
+        sources: n,
+    };
+    let mut cases: Vec<Case> = Vec::new();
     for config in shapes {
         if config.validate(Some(gpu)).is_err() {
             continue;
         }
         let most = (config.p * config.r) as usize;
         for n in [1, 2, most / 2 + 1, most - 1, most] {
-            let known = cases.iter().any(|(c, size, _)| *c == config && *size == n);
+            let known = cases.iter().any(|known| known.config == config && known.sinks == n);
             if n >= 1 && n <= most && !known {
-                cases.push((config, n, 0.05));
+                cases.push(case(config, n, 0.05));
             }
         }
-        cases.push((config, most, 0.0));
+        cases.push(case(config, most, 0.0));
     }
     cases
 }
 
 /// Runs one case on `gpu`.
-pub fn check_steps(gpu: &Gpu, config: KernelConfig, n: usize, softening: f64) -> Result<StepsRow> {
+pub fn check_steps(gpu: &Gpu, case: Case) -> Result<StepsRow> {
+    let Case { config, softening, sinks: n, .. } = case;
     let bodies = test_bodies(n, Spread::Even);
     let whole = run(gpu, config, &bodies, softening, &[STEPS])?;
     let mut dispatches = vec![1; STEPS as usize - 7];
@@ -118,15 +112,15 @@ pub fn check_steps(gpu: &Gpu, config: KernelConfig, n: usize, softening: f64) ->
     let apart = |(a, b): (&DVec3, &DVec3)| (*a - *b).length();
     // Not f64::max, which ignores NaN.
     let farther = |a: f64, b: f64| if b > a || b.is_nan() { b } else { a };
-    Ok(StepsRow {
-        config,
-        n,
-        softening,
+    let forces = Row {
+        case,
         acceleration: acceleration_errors(&found, &right),
-        drift: end.iter().zip(&host.position).map(apart).fold(0.0, farther),
-        same_in_pieces: bits(&whole) == bits(&cut),
+        potential: None,
         in_bounds,
-    })
+        same_in_pieces: bits(&whole) == bits(&cut),
+    };
+    let drift = end.iter().zip(&host.position).map(apart).fold(0.0, farther);
+    Ok(StepsRow { forces, drift })
 }
 
 /// Computes the first force, then one dispatch for each number of steps; returns positions,
@@ -182,26 +176,31 @@ fn accelerations(position: &[DVec3], mass: &[f64], softening: f64) -> Result<Vec
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measure::ErrorStats;
 
     #[test]
     fn each_fault_fails_the_check() {
         let base =
             KernelConfig { u: 4, dispatch: Dispatch::OneWorkgroup, ..KernelConfig::tiled(64) };
-        let right = StepsRow {
+        let case = Case {
             config: base,
-            n: 64,
+            potential: false,
+            one_mass: false,
             softening: 0.05,
-            acceleration: ErrorStats { worst: 1e-6, rms: 1e-7 },
-            drift: 1e-7,
-            same_in_pieces: true,
-            in_bounds: true,
+            sinks: 64,
+            sources: 64,
         };
+        let acceleration = ErrorStats { worst: 1e-6, rms: 1e-7 };
+        let forces =
+            Row { case, acceleration, potential: None, in_bounds: true, same_in_pieces: true };
+        let right = StepsRow { forces, drift: 1e-7 };
         assert!(right.passed());
         let bad = ErrorStats { worst: 1e-6, rms: 1e-5 };
-        assert!(!StepsRow { acceleration: bad, ..right }.passed());
+        let faulty = |forces| !StepsRow { forces, ..right }.passed();
+        assert!(faulty(Row { acceleration: bad, ..forces }));
         assert!(!StepsRow { drift: 1e-5, ..right }.passed());
         assert!(!StepsRow { drift: f64::NAN, ..right }.passed());
-        assert!(!StepsRow { same_in_pieces: false, ..right }.passed());
-        assert!(!StepsRow { in_bounds: false, ..right }.passed());
+        assert!(faulty(Row { same_in_pieces: false, ..forces }));
+        assert!(faulty(Row { in_bounds: false, ..forces }));
     }
 }

@@ -382,7 +382,7 @@ pub fn of_kernels(gpu: &Arc<Gpu>, own: Option<KernelConfig>) -> Result<Plan> {
     if own.is_none() {
         let check = {
             let gpu = Arc::clone(gpu);
-            move |&(config, n, eps): &_| measure::check_steps(&gpu, config, n, eps)
+            move |case: &Case| measure::check_steps(&gpu, *case)
         };
         let about = (STEPS.to_owned(), "steps_in_one_workgroup", &KERNELS);
         parts.push(part(about, &measure::steps_cases(gpu), check, steps));
@@ -479,20 +479,25 @@ fn kernel(row: &Row) -> Checked {
 }
 
 fn steps(row: &StepsRow) -> Checked {
-    let mut errors = errors_of("acceleration_", Some(row.acceleration)).to_vec();
-    errors.push(("position_error".to_owned(), Some(row.drift)));
+    let StepsRow { forces, drift } = row;
+    let mut errors = errors_of("acceleration_", Some(forces.acceleration)).to_vec();
+    errors.push(("position_error".to_owned(), Some(*drift)));
     Checked {
         passed: row.passed(),
         group: vec![STEPS.to_owned()],
         case: vec![
-            ("kernel", json!(row.config.to_string())),
-            ("n", json!(row.n)),
-            ("softening", json!(row.softening)),
+            ("kernel", json!(forces.case.config.to_string())),
+            ("n", json!(forces.case.sinks)),
+            ("softening", json!(forces.case.softening)),
         ],
         errors,
         conditions: vec![
-            holds(IN_BOUNDS, row.in_bounds, "wrote past its last body"),
-            holds(SAME_IN_PIECES, row.same_in_pieces, "different bits when cut into single steps"),
+            holds(IN_BOUNDS, forces.in_bounds, "wrote past its last body"),
+            holds(
+                SAME_IN_PIECES,
+                forces.same_in_pieces,
+                "different bits when cut into single steps",
+            ),
         ],
     }
 }
@@ -554,22 +559,14 @@ const ENGINES: Table = Table {
     ],
 };
 
-fn engine(row: &EngineRow) -> Checked {
-    let (tier, order) = (row.precision.name(), row.order.name());
-    Checked {
-        passed: row.passed(),
-        group: vec![row.engine.clone(), tier.to_owned(), order.to_owned()],
-        case: vec![
-            ("engine", json!(row.engine)),
-            ("tier", json!(tier)),
-            ("order", json!(order)),
-            ("sinks", json!(row.sinks)),
-            ("sources", json!(row.sources)),
-            ("softening", json!(row.softening)),
-        ],
-        errors: by_quantity(&row.errors),
-        conditions: Vec::new(),
-    }
+fn engine(EngineRow { engine, row }: &EngineRow) -> Checked {
+    let mut checked = tier(row);
+    checked.group = vec![engine.clone(), row.case.precision.name().to_owned()];
+    checked.group.push(row.case.order.name().to_owned());
+    checked.case.retain(|(key, _)| *key != "shape");
+    checked.case.insert(0, ("engine", json!(engine)));
+    checked.conditions.clear();
+    checked
 }
 
 const TREE: Table = Table {

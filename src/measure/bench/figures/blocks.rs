@@ -1,7 +1,6 @@
 //! Runs on individual steps: kirin's tables 4.5 and 4.6, figures 4.7 and 4.8; Sapporo2's figure 6.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use web_time::Instant;
 
@@ -11,10 +10,7 @@ use crate::bodies::Bodies;
 use crate::diagnostics::{diagnose, relative_change};
 use crate::error::{Error, Result};
 use crate::forces::direct::CpuDouble;
-use crate::forces::{
-    Capabilities, ForceEngine, Forces, Identity, Interfaces, Order, Outputs, Precision, Sinks,
-    Sources,
-};
+use crate::forces::{ForceEngine, Forces, Identity, Outputs, Precision, Sinks, Sources};
 use crate::gpu::{Gpu, blocking};
 use crate::integrate::blocks::{Attractors, BlockSettings, BlockSteps};
 use crate::integrate::{HostSide, find};
@@ -36,8 +32,10 @@ const QUARTER: f64 = 0.25;
 const WHOLE: f64 = 1.0;
 /// The longest step; bodies are synchronised at its multiples.
 const DT_MAX: f64 = 1.0 / 16.0;
-/// Interval at which a run checks whether to stop.
-const PAUSE: Duration = Duration::from_millis(200);
+/// The time between two checks of whether to stop a run: on the host blocks end much more often, on a
+/// device the host waits for each slice.
+const HOST_SLICE: f64 = DT_MAX / 64.0;
+const DEVICE_SLICE: f64 = DT_MAX / 4.0;
 /// The largest fraction of the figure's time for a single run: if the noise of a precision drives
 /// steps to zero, a run would take all of it.
 const PART: f64 = 0.1;
@@ -247,34 +245,31 @@ fn run(
     let before = energy(&bodies, case.softening)?;
     let (mass, id) = (bodies.mass.clone(), bodies.id.clone());
     let field = Attractors { mass: &mass, softening: case.softening, id: &id };
-    let mut engine = Pausing::new(setup.tier.engine(gpu)?);
-    let started = BlockSteps::start(scheme, case.blocks(), &bodies, 0.0, &field, &mut engine);
+    let mut engine = setup.tier.engine(gpu)?;
+    let engine = engine.as_mut();
+    let started = BlockSteps::start(scheme, case.blocks(), &bodies, 0.0, &field, engine);
     let mut steps = blocking(started)?;
     if setup.resident {
-        pollster::block_on(steps.move_to_device(&field, &engine));
+        pollster::block_on(steps.move_to_device(&field, engine));
         if !steps.is_on_device() {
             return Err(Error::Outside(steps.describe_backend().to_owned()));
         }
     }
-    // On a device, a run cannot be paused within a slice.
-    let slice = if setup.resident { DT_MAX / 4.0 } else { case.until };
-    let mut target = slice;
+    let slice = if setup.resident { DEVICE_SLICE } else { HOST_SLICE };
+    let mut target = 0.0;
     let begun = Instant::now();
-    loop {
-        engine.pause_at = Some(Instant::now() + PAUSE);
-        match blocking(steps.advance(target, &field, &mut engine)) {
-            Ok(()) if target >= case.until => break,
-            Ok(()) => target += slice,
-            Err(_) if engine.paused => engine.paused = false,
-            Err(error) => return Err(error),
-        }
+    while target < case.until {
+        target += slice;
+        blocking(steps.advance(target, &field, engine))?;
         let secs = begun.elapsed().as_secs_f64();
-        go_on()?;
-        if secs > most_secs {
-            let (time, blocks) = (steps.time(), steps.stats().blocks);
-            return Err(Error::Outside(format!(
-                "left out: after {secs:.0} s and {blocks} blocks it had come to t = {time:.4}"
-            )));
+        if target < case.until {
+            go_on()?;
+            if secs > most_secs {
+                let (time, blocks) = (steps.time(), steps.stats().blocks);
+                return Err(Error::Outside(format!(
+                    "left out: after {secs:.0} s and {blocks} blocks it had come to t = {time:.4}"
+                )));
+            }
         }
     }
     let secs = begun.elapsed().as_secs_f64();
@@ -368,74 +363,6 @@ fn plots(records: &[Record]) -> Vec<Plot> {
     filled(plots)
 }
 
-// An engine with a deadline.
-
-/// Refuses work from a given time on. An integrator then stops before its next block and can
-/// continue later: this interrupts runs of unknown length.
-pub struct Pausing {
-    engine: Box<dyn ForceEngine>,
-    /// The time from which it refuses; `None` for never.
-    pub pause_at: Option<Instant>,
-    /// Whether it has refused.
-    pub paused: bool,
-}
-
-impl Pausing {
-    pub fn new(engine: Box<dyn ForceEngine>) -> Self {
-        Self { engine, pause_at: None, paused: false }
-    }
-}
-
-impl ForceEngine for Pausing {
-    fn name(&self) -> &'static str {
-        self.engine.name()
-    }
-
-    fn describe(&self) -> String {
-        self.engine.describe()
-    }
-
-    fn precision(&self) -> Precision {
-        self.engine.precision()
-    }
-
-    fn highest_order(&self) -> Order {
-        self.engine.highest_order()
-    }
-
-    fn capabilities(&self) -> Capabilities<'_> {
-        self.engine.capabilities()
-    }
-
-    fn interfaces(&mut self) -> Interfaces<'_> {
-        self.engine.interfaces()
-    }
-
-    fn source_count(&self) -> usize {
-        self.engine.source_count()
-    }
-
-    fn set_sources(&mut self, sources: &Sources) -> Result<()> {
-        if self.pause_at.is_some_and(|at| Instant::now() >= at) {
-            (self.paused, self.pause_at) = (true, None);
-            return Err(Error::Outside("a pause".to_owned()));
-        }
-        self.engine.set_sources(sources)
-    }
-
-    fn update_sources(&mut self, index: &[u32], sources: &Sources) -> Result<()> {
-        self.engine.update_sources(index, sources)
-    }
-
-    fn begin(&mut self, sinks: &Sinks, softening: f64, outputs: &Outputs) -> Result<()> {
-        self.engine.begin(sinks, softening, outputs)
-    }
-
-    fn collect(&mut self, out: &mut Forces) -> Result<()> {
-        self.engine.collect(out)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -455,56 +382,33 @@ mod tests {
         assert!(!few[3].is_as_long_as(few[0]), "another integrator says nothing");
     }
 
+    fn run_in(slices: u32) -> Bodies {
+        let mut bodies = plummer(32, 0.01).unwrap();
+        let HostSide::Blocks(scheme) = find("hermite4").unwrap().host else { unreachable!() };
+        let (mass, id) = (bodies.mass.clone(), bodies.id.clone());
+        let field = Attractors { mass: &mass, softening: 0.01, id: &id };
+        let (settings, mut engine) = (BlockSettings::default(), CpuDouble::new());
+        let started = BlockSteps::start(scheme, settings, &bodies, 0.0, &field, &mut engine);
+        let mut steps = blocking(started).unwrap();
+        for k in 1..=slices {
+            let time = 0.125 * f64::from(k) / f64::from(slices);
+            blocking(steps.advance(time, &field, &mut engine)).unwrap();
+        }
+        steps.synchronise(0.125, &mut bodies, &mut Vec::new());
+        bodies
+    }
+
+    #[test]
+    fn slices_do_not_change_the_bits() {
+        let (whole, sliced) = (run_in(1), run_in(100));
+        assert_eq!((whole.position, whole.velocity), (sliced.position, sliced.velocity));
+    }
+
     #[test]
     fn the_sphere_is_in_standard_units() {
         let bodies = plummer(512, 0.0).unwrap();
         let energy = energy(&bodies, 0.0).unwrap();
         // The graininess of so few bodies is a few per cent.
         assert!((energy + 0.25).abs() < 0.03, "{energy}");
-    }
-}
-
-#[cfg(test)]
-mod pausing_tests {
-    use super::*;
-    use crate::bodies::Bodies;
-    use crate::forces::direct::CpuDouble;
-    use crate::gpu::blocking;
-    use crate::integrate::blocks::{Attractors, BlockSettings, BlockSteps};
-    use crate::integrate::{HostSide, find};
-    use crate::scene::Scene;
-
-    fn run(pauses: bool) -> (Bodies, u64) {
-        let mut scene = Scene::builtin("plummer").unwrap();
-        scene.set_n(32).unwrap();
-        let mut bodies = scene.build().unwrap();
-        let HostSide::Blocks(scheme) = find("hermite4").unwrap().host else { unreachable!() };
-        let (mass, id) = (bodies.mass.clone(), bodies.id.clone());
-        let field = Attractors { mass: &mass, softening: 0.01, id: &id };
-        let settings = BlockSettings::default();
-        let mut engine = Pausing::new(Box::new(CpuDouble::new()));
-        let started =
-            blocking(BlockSteps::start(scheme, settings, &bodies, 0.0, &field, &mut engine));
-        let mut steps = started.unwrap();
-        let mut refused = 0;
-        for k in 1..=8 {
-            let time = f64::from(k) / 64.0;
-            if pauses {
-                engine.pause_at = Some(Instant::now());
-                assert!(blocking(steps.advance(time, &field, &mut engine)).is_err());
-                assert!(std::mem::take(&mut engine.paused), "it was no fault");
-                refused += 1;
-            }
-            blocking(steps.advance(time, &field, &mut engine)).unwrap();
-        }
-        steps.synchronise(0.125, &mut bodies, &mut Vec::new());
-        (bodies, refused)
-    }
-
-    #[test]
-    fn pauses_do_not_change_the_bits() {
-        let (whole, (paused, refused)) = (run(false).0, run(true));
-        assert_eq!(refused, 8);
-        assert_eq!((whole.position, whole.velocity), (paused.position, paused.velocity));
     }
 }

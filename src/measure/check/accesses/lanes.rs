@@ -72,7 +72,6 @@ struct Frame<'m> {
     locals: HashMap<Handle<LocalVariable>, Lanes<Value>>,
     values: HashMap<Handle<Expression>, Lanes<Option<Value>>>,
     returned: Lanes<Option<Value>>,
-    ended: Lanes<bool>,
     is_entry: bool,
 }
 
@@ -141,7 +140,6 @@ impl<'m> Workgroup<'m> {
             locals: HashMap::new(),
             values: HashMap::new(),
             returned: vec![None; self.lanes],
-            ended: vec![false; self.lanes],
             is_entry,
         };
         for (handle, local) in function.local_variables.iter() {
@@ -265,7 +263,7 @@ impl<'m> Workgroup<'m> {
                     };
                     for (lane, value) in values.into_iter().enumerate() {
                         if flow.next[lane] {
-                            (frame.returned[lane], frame.ended[lane]) = (value, true);
+                            frame.returned[lane] = value;
                         }
                     }
                     flow.next = none.clone();
@@ -413,11 +411,7 @@ impl<'m> Workgroup<'m> {
             Expression::Swizzle { size, vector, pattern } => {
                 let pattern = &pattern[..*size as usize];
                 each(&[operand(self, *vector)?], &mut |values| {
-                    pattern
-                        .iter()
-                        .map(|component| at(&values[0], *component as u32))
-                        .collect::<Result<Vec<_>>>()
-                        .map(Value::Many)
+                    many(pattern.iter().map(|component| at(&values[0], *component as u32)))
                 })
             }
             Expression::Load { pointer } => {
@@ -458,12 +452,7 @@ impl<'m> Workgroup<'m> {
                         let pick = |(k, yes): (usize, &Value)| {
                             at(&values[if *yes == Value::B(true) { 1 } else { 2 }], k as u32)
                         };
-                        which
-                            .iter()
-                            .enumerate()
-                            .map(pick)
-                            .collect::<Result<Vec<_>>>()
-                            .map(Value::Many)
+                        many(which.iter().enumerate().map(pick))
                     }
                     _ => Err("a condition that is none".to_owned()),
                 })
@@ -573,7 +562,7 @@ impl<'m> Workgroup<'m> {
         match self.follow(root, &place.path)? {
             (ty, _, false) => self.zero(ty),
             (ty, ..) => match self.module.types[ty].inner {
-                TypeInner::Vector { scalar, .. } => Ok(zero_of(scalar.kind)),
+                TypeInner::Vector { scalar, .. } => Ok(of_word(scalar.kind, 0)),
                 _ => Err("a part of what has none".to_owned()),
             },
         }
@@ -582,9 +571,9 @@ impl<'m> Workgroup<'m> {
     /// A value of only zeros.
     pub fn zero(&self, ty: Handle<naga::Type>) -> Result<Value> {
         Ok(match &self.module.types[ty].inner {
-            TypeInner::Scalar(scalar) => zero_of(scalar.kind),
+            TypeInner::Scalar(scalar) => of_word(scalar.kind, 0),
             TypeInner::Vector { size, scalar } => {
-                Value::Many(vec![zero_of(scalar.kind); *size as usize])
+                Value::Many(vec![of_word(scalar.kind, 0); *size as usize])
             }
             TypeInner::Array { base, size, .. } => {
                 let naga::ArraySize::Constant(size) = size else {
@@ -595,9 +584,9 @@ impl<'m> Workgroup<'m> {
                 }
                 Value::Many(vec![self.zero(*base)?; size.get() as usize])
             }
-            TypeInner::Struct { members, .. } => Value::Many(
-                members.iter().map(|member| self.zero(member.ty)).collect::<Result<_>>()?,
-            ),
+            TypeInner::Struct { members, .. } => {
+                many(members.iter().map(|member| self.zero(member.ty)))?
+            }
             _ => return Err("it has a type that is not known here".to_owned()),
         })
     }
@@ -611,9 +600,9 @@ impl<'m> Workgroup<'m> {
             Expression::Splat { size, value } => {
                 Ok(Value::Many(vec![self.constant(*value)?; *size as usize]))
             }
-            Expression::Compose { components, .. } => Ok(Value::Many(
-                components.iter().map(|part| self.constant(*part)).collect::<Result<_>>()?,
-            )),
+            Expression::Compose { components, .. } => {
+                many(components.iter().map(|part| self.constant(*part)))
+            }
             _ => Err("it has a constant that is not known here".to_owned()),
         }
     }
@@ -642,13 +631,19 @@ fn of_literal(literal: Literal) -> Result<Value> {
     })
 }
 
-fn zero_of(kind: ScalarKind) -> Value {
+/// The value of a kind that a word of memory holds.
+pub fn of_word(kind: ScalarKind, word: u32) -> Value {
     match kind {
-        ScalarKind::Float | ScalarKind::AbstractFloat => Value::F(0.0),
-        ScalarKind::Uint => Value::U(0),
-        ScalarKind::Sint | ScalarKind::AbstractInt => Value::I(0),
-        ScalarKind::Bool => Value::B(false),
+        ScalarKind::Float | ScalarKind::AbstractFloat => Value::F(f32::from_bits(word)),
+        ScalarKind::Uint => Value::U(word),
+        ScalarKind::Sint | ScalarKind::AbstractInt => Value::I(word as i32),
+        ScalarKind::Bool => Value::B(word != 0),
     }
+}
+
+/// A vector, an array or a structure of these values.
+pub fn many(values: impl Iterator<Item = Result<Value>>) -> Result<Value> {
+    values.collect::<Result<_>>().map(Value::Many)
 }
 
 fn index_of(value: &Value) -> Result<u32> {
@@ -677,9 +672,7 @@ fn at(value: &Value, index: u32) -> Result<Value> {
 
 fn map(value: &Value, f: &dyn Fn(&Value) -> Result<Value>) -> Result<Value> {
     match value {
-        Value::Many(inner) => {
-            inner.iter().map(|value| map(value, f)).collect::<Result<Vec<_>>>().map(Value::Many)
-        }
+        Value::Many(inner) => many(inner.iter().map(|value| map(value, f))),
         value => f(value),
     }
 }
@@ -687,15 +680,9 @@ fn map(value: &Value, f: &dyn Fn(&Value) -> Result<Value>) -> Result<Value> {
 /// Component by component; a scalar goes with each component of a vector.
 fn zip(a: &Value, b: &Value, f: &dyn Fn(&Value, &Value) -> Result<Value>) -> Result<Value> {
     match (a, b) {
-        (Value::Many(a), Value::Many(b)) => {
-            a.iter().zip(b).map(|(a, b)| f(a, b)).collect::<Result<Vec<_>>>().map(Value::Many)
-        }
-        (Value::Many(a), b) => {
-            a.iter().map(|a| f(a, b)).collect::<Result<Vec<_>>>().map(Value::Many)
-        }
-        (a, Value::Many(b)) => {
-            b.iter().map(|b| f(a, b)).collect::<Result<Vec<_>>>().map(Value::Many)
-        }
+        (Value::Many(a), Value::Many(b)) => many(a.iter().zip(b).map(|(a, b)| f(a, b))),
+        (Value::Many(a), b) => many(a.iter().map(|a| f(a, b))),
+        (a, Value::Many(b)) => many(b.iter().map(|b| f(a, b))),
         (a, b) => f(a, b),
     }
 }
@@ -751,14 +738,13 @@ fn binary(op: BinaryOperator, a: &Value, b: &Value) -> Result<Value> {
             _ => return compared(op, a, b).map_or_else(unknown, Ok),
         },
         (Value::I(a), Value::I(b)) => match op {
-            Op::Add => Value::I(a.wrapping_add(*b)),
-            Op::Subtract => Value::I(a.wrapping_sub(*b)),
-            Op::Multiply => Value::I(a.wrapping_mul(*b)),
             Op::Divide => Value::I(a.checked_div(*b).unwrap_or(*a)),
             Op::Modulo => Value::I(a.checked_rem(*b).unwrap_or(0)),
-            Op::And => Value::I(a & b),
-            Op::InclusiveOr => Value::I(a | b),
-            Op::ExclusiveOr => Value::I(a ^ b),
+            // In two's complement these have the bits of unsigned numbers.
+            Op::Add | Op::Subtract | Op::Multiply | Op::And | Op::InclusiveOr | Op::ExclusiveOr => {
+                let bits = binary(op, &Value::U(*a as u32), &Value::U(*b as u32))?;
+                return cast(&bits, ScalarKind::Sint, true);
+            }
             _ => return compared(op, a, b).map_or_else(unknown, Ok),
         },
         (Value::I(a), Value::U(b)) => match op {
@@ -804,13 +790,11 @@ fn math(fun: MathFunction, values: &[Value]) -> Result<Value> {
     let unknown = || Err(format!("the function {fun:?} is not known here"));
     let floats = |value: &Value| -> Result<Vec<f32>> {
         let Value::Many(inner) = value else { return Err("a vector that is none".to_owned()) };
-        inner
-            .iter()
-            .map(|x| match x {
-                Value::F(x) => Ok(*x),
-                _ => Err("a vector of other numbers".to_owned()),
-            })
-            .collect()
+        let float = |value: &Value| match value {
+            Value::F(x) => Ok(*x),
+            _ => Err("a vector of other numbers".to_owned()),
+        };
+        inner.iter().map(float).collect()
     };
     let dot = |a: &Value, b: &Value| -> Result<f32> {
         Ok(floats(a)?.iter().zip(floats(b)?).map(|(a, b)| a * b).sum())

@@ -5,7 +5,7 @@ mod lanes;
 
 use std::collections::{BTreeSet, HashMap};
 
-use lanes::{Value, Workgroup};
+use lanes::{Value, Workgroup, many, of_word};
 use naga::{AddressSpace, Binding, BuiltIn, TypeInner};
 
 use crate::error::{Error, Result};
@@ -192,27 +192,18 @@ fn of_words(
     match &module.types[ty].inner {
         TypeInner::Scalar(scalar) => {
             let word = words.get(offset as usize / 4).copied().unwrap_or(0);
-            Ok(match scalar.kind {
-                naga::ScalarKind::Float => Value::F(f32::from_bits(word)),
-                naga::ScalarKind::Sint => Value::I(word as i32),
-                _ => Value::U(word),
-            })
+            Ok(of_word(scalar.kind, word))
         }
-        TypeInner::Vector { size, scalar } => (0..*size as u32)
-            .map(|k| {
-                let word = words.get((offset / 4 + k) as usize).copied().unwrap_or(0);
-                Ok(match scalar.kind {
-                    naga::ScalarKind::Float => Value::F(f32::from_bits(word)),
-                    _ => Value::U(word),
-                })
-            })
-            .collect::<std::result::Result<Vec<_>, _>>()
-            .map(Value::Many),
-        TypeInner::Struct { members, .. } => members
-            .iter()
-            .map(|member| of_words(module, member.ty, words, offset + member.offset))
-            .collect::<std::result::Result<Vec<_>, _>>()
-            .map(Value::Many),
+        TypeInner::Vector { size, scalar } => {
+            let word = |k: u32| words.get((offset / 4 + k) as usize).copied().unwrap_or(0);
+            many((0..*size as u32).map(|k| Ok(of_word(scalar.kind, word(k)))))
+        }
+        TypeInner::Struct { members, .. } => {
+            let value = |member: &naga::StructMember| {
+                of_words(module, member.ty, words, offset + member.offset)
+            };
+            many(members.iter().map(value))
+        }
         _ => Err("has parameters of a type that is not known here".to_owned()),
     }
 }
