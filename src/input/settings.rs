@@ -51,6 +51,11 @@ impl EngineRequest {
             let allowed = "left out with the method tree: it shapes the all-pairs kernel";
             return Err(Error::value(option, value, allowed));
         }
+        // Only the GPU engine shares bodies among several adapters.
+        let engine = match engine {
+            EngineKind::Auto if adapter.names.len() > 1 => EngineKind::Gpu,
+            engine => engine,
+        };
         let named = DeviceCount::of_names(adapter.names.len());
         let devices = self.devices.unwrap_or(named);
         let domains = self.domains.unwrap_or_default();
@@ -215,5 +220,23 @@ impl From<&IntegratorHints> for BlockRequest {
     fn from(hints: &IntegratorHints) -> Self {
         let IntegratorHints { eta, eta6, dt_max, precision, .. } = hints.clone();
         Self { eta, eta6, dt_max, precision, host_blocks: false }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::AdapterRequest;
+
+    #[test]
+    fn several_adapters_mean_the_gpu_engine() {
+        let engine_on = |names: &str, engine: &str| {
+            let by = MethodRequest { engine: engine.to_owned(), ..MethodRequest::default() };
+            let adapter = AdapterRequest::named(names);
+            EngineRequest { by, adapter, ..EngineRequest::default() }.settings().unwrap().engine
+        };
+        assert_eq!(engine_on("0,0", "auto"), EngineKind::Gpu);
+        assert_eq!(engine_on("0", "auto"), EngineKind::Auto);
+        assert_eq!(engine_on("0,0", "cpu"), EngineKind::Cpu);
     }
 }

@@ -219,6 +219,21 @@ impl FileCount {
         };
         files.clamp(1, n.max(1))
     }
+
+    /// Refuses more files than there are bodies; ranks without a body write none.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Value`].
+    pub fn check(self, n: usize) -> Result<()> {
+        match self {
+            Self::These(files) if files > 1 && files as usize > n => {
+                let allowed = format!("ranks or 1 to {n}, as there are bodies");
+                Err(Error::value("--files", files, allowed))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 impl Default for FileCount {
@@ -413,6 +428,9 @@ mod tests {
         let of = |text: &str, n, ranks| text.parse::<FileCount>().unwrap().of(n, ranks);
         assert_eq!([of("ranks", 100, 4), of("ranks", 3, 4), of("ranks", 100, 1)], [4, 3, 1]);
         assert_eq!([of("7", 100, 2), of("7", 5, 1), of("1", 0, 1)], [7, 5, 1]);
+        assert!(FileCount::These(5).check(5).is_ok() && FileCount::Ranks.check(1).is_ok());
+        let text = FileCount::These(6).check(5).unwrap_err().to_string();
+        assert!(text.contains("--files is 6") && text.contains("1 to 5"), "{text}");
         for wrong in ["0", "-1", "65537", "rank", ""] {
             let text = wrong.parse::<FileCount>().unwrap_err().to_string();
             assert!(text.contains("must be ranks or a number from 1 to 65536"), "{text}");

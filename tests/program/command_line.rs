@@ -47,6 +47,7 @@ fn lists_and_info_as_text_and_json() {
     assert!(json(&["scenes", "--json"]).as_array().unwrap().len() >= 8);
     assert!(json(&["formats", "--json"]).as_array().unwrap().len() >= 5);
     let info = json(&["info", "--json", "-n", "1000"]);
+    assert_eq!(info["mpi"], cfg!(feature = "mpi"));
     assert_eq!(info["auto"]["n"], 1000);
     assert!(!info["adapters"].as_array().unwrap().is_empty());
 }

@@ -26,6 +26,21 @@ fn resume(out: &Path) -> Command {
     gravitile(&["resume", out.to_str().unwrap()])
 }
 
+#[test]
+fn more_files_than_bodies_are_refused_and_a_runs_folder_takes_no_results() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("run");
+    let many = run("16", &out).args(["--files", "17"]).output().unwrap();
+    assert_refused(&many, &["--files is 17", "1 to 16, as there are bodies"]);
+    assert!(!out.exists());
+    assert!(run("16", &out).args(["--files", "16"]).output().unwrap().status.success());
+    let before = file_names(&out);
+    let words = ["bench", "--no-gpu", "--quick", "--out", out.to_str().unwrap()];
+    let bench = gravitile(&words).output().unwrap();
+    assert_refused(&bench, &["is the folder of a run", "choose another"]);
+    assert_eq!(file_names(&out), before);
+}
+
 fn file_names(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).unwrap();
     let mut file_names: Vec<_> =

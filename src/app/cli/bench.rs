@@ -19,6 +19,7 @@ use gravitile::measure::{
     Kind, Machine, Record, Run, Score, Session, Sizes, cpu_device, grouped, latest,
     read_json_lines, report, to_csv, to_json_lines,
 };
+use gravitile::record::RunFolder;
 use gravitile::settings::{KernelRequest, MethodRequest};
 use gravitile::{files, messages};
 
@@ -480,7 +481,13 @@ pub struct Folder {
 
 impl Folder {
     /// Creates the folder before anything is measured, so that an unwritable one fails at once.
+    ///
+    /// # Errors
+    /// The folder of a run; one that cannot be written.
     pub fn make(path: &Path) -> Result<Self, Error> {
+        if RunFolder::is_run(path) {
+            return Err(Error::file(path, "is the folder of a run; choose another for results"));
+        }
         std::fs::create_dir_all(path).map_err(|error| Error::io("make the folder", path, error))?;
         tempfile::tempfile_in(path).map_err(|error| Error::io("write into", path, error))?;
         Ok(Self { path: path.to_owned(), earlier: Vec::new() })

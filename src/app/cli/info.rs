@@ -45,6 +45,7 @@ pub fn main(args: &Args) -> Result<Ended> {
         print::json(&json!({
             "version": env!("CARGO_PKG_VERSION"),
             "cpu": cpu,
+            "mpi": cfg!(feature = "mpi"),
             "adapters": adapters,
             "auto": {
                 "n": args.n,
@@ -57,7 +58,9 @@ pub fn main(args: &Args) -> Result<Ended> {
         return Ok(Ended::Done);
     }
 
-    let mut text = format!("gravitile {}\ncpu engine: {cpu}\n", env!("CARGO_PKG_VERSION"));
+    let mpi = if cfg!(feature = "mpi") { "built in" } else { "not built in (docs/clusters.md)" };
+    let version = env!("CARGO_PKG_VERSION");
+    let mut text = format!("gravitile {version}\ncpu engine: {cpu}\nranks of MPI: {mpi}\n");
     if found.is_empty() {
         text += "graphics adapters: none (no Vulkan, Metal or DX12 driver found)\n";
         if cfg!(target_os = "linux") {

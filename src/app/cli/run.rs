@@ -50,6 +50,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     args.input.check_memory()?;
     let mut input = args.input.load(args.steps.eps)?;
     print::notes(&input.snapshot.notes);
+    args.files.check(input.snapshot.bodies.len())?;
     let mut settings = args.steps.settings(&input, &args.engine)?;
     // Bodies with individual steps all meet at multiples of dt_max: use these times unless --dt is
     // given.

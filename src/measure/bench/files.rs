@@ -12,6 +12,9 @@ use crate::measure::Summary;
 /// Largest result file that is read: a hundred times the size of what `--figure all` writes.
 const LARGEST: u64 = 64 << 20;
 
+/// What to do about a file of which the last line is not whole.
+const CUT: &str = "; the file ends in it: truncated? Without this line the others can be read";
+
 /// The records as JSON lines.
 pub fn to_json_lines(records: &[Record]) -> String {
     let line = |record: &Record| {
@@ -67,7 +70,7 @@ fn read_lines(path: &Path, mut reader: impl BufRead) -> Result<Vec<Record>> {
         }
         let whole = line.ends_with(b"\n");
         records.push(parse(&line).map_err(|problem| {
-            let end = if whole { "" } else { "; the file ends in it: truncated?" };
+            let end = if whole { "" } else { CUT };
             Error::file(path, format!("line {number}: {problem}{end}"))
         })?);
     }
@@ -244,7 +247,7 @@ mod tests {
             }
             assert_eq!(error.lines().count(), 1);
         };
-        check(&whole[..whole.len() - 40], &["line 2", "truncated"]);
+        check(&whole[..whole.len() - 40], &["line 2", "truncated", "Without this line"]);
         check("", &["no result"]);
         check("\x7fELF\x02\u{0}\n", &["line 1", "not a line of a gravitile result file"]);
         check("{\"format\":7,\"new\":[]}\n", &["format 7", "reads 2"]);
