@@ -2,6 +2,7 @@
 //! derivatives, runs, trees, several devices.
 
 use serde::{Deserialize, Serialize};
+use serde_with_macros::skip_serializing_none;
 
 use super::record::{first_fault, rounded};
 use crate::forces::tree::gpu::WalkCounts;
@@ -12,31 +13,25 @@ use crate::integrate;
 use crate::measure::ErrorDistribution;
 
 /// Numbers of a [`Report`]; `None` if the driver does not provide them.
+#[skip_serializing_none]
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Compiled {
     /// Machine instructions per interaction in the loop over the sources.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_interaction: Option<f64>,
     /// Vector instructions per interaction.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vector_per_interaction: Option<f64>,
     /// Registers per thread.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub registers: Option<u64>,
     /// Registers spilled to memory.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spilled: Option<u64>,
     /// Bytes of workgroup memory.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workgroup_memory: Option<u64>,
     /// Threads per subgroup; 0 if not reported.
     pub subgroup_size: u32,
     /// Subgroups that fit one SIMD unit at once: the occupancy.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subgroups_per_simd: Option<u64>,
     /// The computed limit on their number.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limited_by: Option<RoomLimit>,
 }
 
@@ -68,6 +63,7 @@ impl Compiled {
 // The fields of a record about several devices, except its times.
 
 /// The number of devices, and the cost of sharing the bodies.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DevicesFacts {
@@ -78,16 +74,15 @@ pub struct DevicesFacts {
     /// counted in the mean of exchanges and not in the median step.)
     pub exchanging: f64,
     /// The time of a step on one device divided by this one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speed_up: Option<f64>,
     /// The most bytes that were allocated on a device.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<u64>,
 }
 
 // The fields of a record about forces with derivatives and about runs on individual steps.
 
 /// Which forces were timed, and their errors against f64.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DirectFacts {
@@ -100,14 +95,13 @@ pub struct DirectFacts {
     /// Whether potentials were computed.
     pub potential: bool,
     /// Rms relative error of the jerks, if there are any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rms_jerk: Option<f64>,
     /// Rms relative error of the snaps, if there are any.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rms_snap: Option<f64>,
 }
 
 /// A run on individual steps: settings and result.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunFacts {
@@ -125,14 +119,12 @@ pub struct RunFacts {
     /// Aarseth's accuracy parameter.
     pub eta: f64,
     /// Accuracy parameter of the sixth-order criterion, if there is one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eta6: Option<f64>,
     /// The longest step.
     pub dt_max: f64,
     /// The time at which the run ends; it begins at 0.
     pub until: f64,
     /// The result; missing if the run was skipped.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcome: Option<RunOutcome>,
 }
 
@@ -238,6 +230,7 @@ const PARTS: [f64; 25] = [
 ];
 
 /// Which tree, and its errors if they were measured.
+#[skip_serializing_none]
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TreeFacts {
@@ -256,10 +249,8 @@ pub struct TreeFacts {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<(f64, f64)>,
     /// The time of a step by all pairs divided by that of the tree, if measured or predicted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speed_up: Option<f64>,
     /// What the walk met, if it was counted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub walk: Option<WalkFacts>,
 }
 

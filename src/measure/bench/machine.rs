@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde::{Deserialize, Serialize};
+use serde_with_macros::skip_serializing_none;
 
 use super::names::{cpu_device, plain};
 use super::record::{Kind, Record};
@@ -17,41 +18,31 @@ use crate::gpu::{AdapterInfo, Gpu};
 pub(super) const MACHINE: &str = "machine";
 
 /// The facts about a machine; `None` for anything that cannot be read or was left out.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Machine {
     /// The operating system and its version.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub system: Option<String>,
     /// The processor and its number of threads.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub processor: Option<String>,
     /// The adapter's PCI vendor and device: `10de:2335`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub pci: Option<String>,
     /// The adapter's address on the bus.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub place: Option<String>,
     /// wgpu's version.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub wgpu: Option<String>,
     /// Threads per subgroup, minimum and maximum: `32`, `32 to 64`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub subgroups: Option<String>,
     /// Compute units (NVIDIA: multiprocessors).
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub units: Option<u32>,
     /// Limits of a workgroup and a buffer.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub limits: Option<String>,
     /// Clocks, power, temperature and supply before the first figure.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<State>,
     /// The same right after the last figure: under load.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub after: Option<State>,
     /// A remark by the user.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub remark: Option<String>,
 }
 
@@ -180,26 +171,21 @@ fn system() -> String {
 // The varying state of a machine: clocks, power, temperature, and whether it runs on battery.
 
 /// The state at one time; `None` for anything the system does not report.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct State {
     /// Clock of the adapter's compute units, in MHz.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub clock_mhz: Option<f64>,
     /// Clock of its memory.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_mhz: Option<f64>,
     /// Power drawn, in watts.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub watts: Option<f64>,
     /// Power limit, in watts.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub most_watts: Option<f64>,
     /// Its temperature in degrees Celsius.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub celsius: Option<f64>,
     /// `mains`, or `battery`.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub supply: Option<String>,
 }
 

@@ -4,6 +4,7 @@
 //! contain the name of a user, a host or a folder.
 
 use serde::{Deserialize, Serialize};
+use serde_with_macros::skip_serializing_none;
 
 use super::facts::{Compiled, DevicesFacts, DirectFacts, RunFacts, TreeFacts};
 use super::machine::Machine;
@@ -80,6 +81,7 @@ pub enum Kind {
 }
 
 /// A set of samples, with everything needed to trust it: one line of a result file.
+#[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
@@ -92,7 +94,6 @@ pub struct Record {
     /// The day, in UTC: 2026-11-20.
     pub date: String,
     /// When the run began, in UTC: 15:04:05. With the date it distinguishes runs of one machine.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begun: Option<String>,
     /// The device that was measured.
     pub device: Device,
@@ -109,28 +110,20 @@ pub struct Record {
     /// Number of sources; 0 for a ceiling.
     pub sources: u64,
     /// The kernel; none for the CPU and for ceilings.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<KernelConfig>,
     /// [`Ceiling::key`], for a ceiling.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ceiling: Option<String>,
     /// The driver's compiler report on the kernel, if it was requested.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compiled: Option<Compiled>,
     /// Which forces, if they have derivatives.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub direct: Option<DirectFacts>,
     /// Which run, and its result.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunFacts>,
     /// Which tree, and its errors.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<TreeFacts>,
     /// The machine, in the record that describes it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<Box<Machine>>,
     /// How many devices shared the bodies, and the cost of sharing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub devices: Option<DevicesFacts>,
     /// The work of one sample: interactions, or the ceiling's unit.
     pub work: f64,
@@ -142,16 +135,12 @@ pub struct Record {
     /// How the times were taken.
     pub method: String,
     /// Rms relative error of the accelerations against f64, for a sample of the sinks.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rms_error: Option<f64>,
     /// Interactions per second predicted by the model.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub predicted_per_sec: Option<f64>,
     /// The limiting resource according to the model.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<String>,
     /// A remark: noise, drift, why it was skipped; for steps, how it compares.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remark: Option<String>,
 }
 
