@@ -104,6 +104,17 @@ impl Column {
         }
     }
 
+    /// Appends bodies without a value: NaN, and 0 where integers are still to be filled in.
+    pub(super) fn extend_missing(&mut self, count: usize) {
+        match self {
+            Self::F64(values) => values.resize(values.len() + count, f64::NAN),
+            Self::F32(values) => values.resize(values.len() + count, f32::NAN),
+            Self::U64(values) => values.resize(values.len() + count, 0),
+            Self::U32(values) => values.resize(values.len() + count, 0),
+            Self::I64(values) => values.resize(values.len() + count, 0),
+        }
+    }
+
     /// The type of its values.
     pub fn kind(&self) -> ColumnType {
         match self {

@@ -321,14 +321,7 @@ impl Output {
 
     /// Takes the next file.
     pub(super) fn put(&mut self, bytes: Vec<u8>) -> Result<()> {
-        let path = self.next();
-        match &mut self.target {
-            Target::Memory(files) => files.push(Made { path, bytes }),
-            Target::Disk(files) => {
-                files.push(Replacement::begin(&path, |file| file.write_all(&bytes))?);
-            }
-        }
-        Ok(())
+        self.stream(bytes.len(), |to| to.write_all(&bytes))
     }
 
     /// Takes the next file, of `length` bytes, from `write`, which is called once: a file on disk is

@@ -445,7 +445,6 @@ pub(crate) struct Listed {
 
 impl Listed {
     /// The number of its first body.
-    #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn first(&self) -> u64 {
         self.first
     }
@@ -590,7 +589,6 @@ fn read_files(input: &mut Input, options: &ReadOptions) -> Result<Snapshot> {
 }
 
 /// What a file on disk is in a snapshot of several files.
-#[cfg(not(target_arch = "wasm32"))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Listing {
     /// The index of this many files.
@@ -602,7 +600,6 @@ pub(crate) enum Listing {
 }
 
 /// What the file `path` is, by its first bytes; `None` if it cannot be read or is damaged.
-#[cfg(not(target_arch = "wasm32"))]
 pub(crate) fn listing(path: &std::path::Path) -> Option<Listing> {
     let mut input = Input::new(vec![super::source::Part::on_disk(path.to_owned()).ok()?], 1);
     let is_index = is_index(input.head().ok()?);
@@ -615,21 +612,19 @@ pub(crate) fn listing(path: &std::path::Path) -> Option<Listing> {
 }
 
 /// The index of the snapshot to which a file in `.gvt` belongs, if that is on disk.
-#[cfg(not(target_arch = "wasm32"))]
 pub fn index_of(path: &std::path::Path) -> Option<std::path::PathBuf> {
-    let (whole, number) = super::file_of(path)?;
+    let (whole, number) = super::source::file_of(path)?;
     let is_listed = matches!(listing(&whole), Some(Listing::Index(files)) if number < files);
     (is_listed && listing(path) == Some(Listing::File)).then_some(whole)
 }
 
 /// The files on disk that the index `path` lists; none if it is no index.
-#[cfg(not(target_arch = "wasm32"))]
 pub fn listed_files(path: &std::path::Path) -> Vec<std::path::PathBuf> {
     let files = match listing(path) {
         Some(Listing::Index(files)) => files,
         _ => 0,
     };
-    let names = (0..files).map(|k| super::nth(path, k));
+    let names = (0..files).map(|k| super::source::nth(path, k));
     names.filter(|file| listing(file) == Some(Listing::File)).collect()
 }
 
@@ -639,7 +634,6 @@ pub(crate) fn share(n: usize, k: usize, files: usize) -> Range<usize> {
     begin(k)..begin(k + 1)
 }
 
-#[cfg(not(target_arch = "wasm32"))]
 /// Writes file `k` of `files` of the valid snapshot with the name `path`, for [`write_index`].
 /// `snapshot` has at least the bodies of that file, from number `first` on, of `n`.
 ///
@@ -662,7 +656,6 @@ pub(crate) fn write_file(
     Ok(file.listed(checksum))
 }
 
-#[cfg(not(target_arch = "wasm32"))]
 /// Writes the index of the `listed` files of a snapshot, once all are on disk; of the bodies of
 /// `snapshot` there may be some. Its name may be changed to theirs later.
 ///
@@ -680,7 +673,6 @@ pub(crate) fn write_index(
     crate::files::replace_with(path, |to| file.write(to).map(|_| ()))
 }
 
-#[cfg(not(target_arch = "wasm32"))]
 fn cannot(path: &std::path::Path, problem: &str) -> Error {
     Error::file(path, format!("cannot be written: {problem}"))
 }

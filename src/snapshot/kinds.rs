@@ -22,6 +22,14 @@ impl Kind {
     }
 }
 
+/// The index of a kind's component among `components`, to which it is added at the first call.
+pub(super) fn index_of(known: &mut Option<u8>, kind: &Kind, components: &mut Vec<Component>) -> u8 {
+    *known.get_or_insert_with(|| {
+        components.push(kind.component());
+        (components.len() - 1) as u8
+    })
+}
+
 /// Columns that tipsy and GADGET name differently.
 const SAME_QUANTITIES: [(&str, &str); 5] =
     [("rho", "RHO"), ("hsmooth", "HSML"), ("metals", "Z"), ("tform", "AGE"), ("phi", "POT")];

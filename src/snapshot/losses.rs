@@ -57,6 +57,16 @@ impl Losses {
         }
     }
 
+    /// Notes columns of the gas that readers expect and the snapshot lacks; the file has them as
+    /// `blocks` of zeros.
+    pub(super) fn note_zeros_of_gas(&mut self, missing: &[&str], blocks: &str) {
+        if !missing.is_empty() {
+            let missing = missing.join(", ");
+            let why = format!("0 is written, as readers expect these {blocks}");
+            self.note(format!("the gas has no {missing}: {why}"));
+        }
+    }
+
     /// Notes columns for which the format has no place.
     pub(super) fn note_columns(&mut self, lost: &[String], why: &str) {
         if !lost.is_empty() {

@@ -15,6 +15,7 @@ mod bytes;
 mod column;
 mod file;
 pub mod gadget;
+#[cfg_attr(target_arch = "wasm32", allow(dead_code, reason = "a page has no runs in folders"))]
 pub mod gvt;
 #[cfg(feature = "hdf5")]
 pub mod hdf5;
@@ -35,19 +36,18 @@ pub use file::{
     Endianness, Made, Output, ReadOptions, Series, SnapshotChoice, WriteOptions, by_extension,
     find, read, read_with, recognise, targets, write,
 };
+pub use gvt::{index_of, listed_files};
 pub use losses::Losses;
 pub use model::Snapshot;
 pub(crate) use rescale::FIELD;
+pub use source::{Input, Source, exists};
 // Only runs in folders, which a browser does not have, name these.
 #[cfg(not(target_arch = "wasm32"))]
-pub(crate) use gvt::{Listed, Listing, listing, share, write_file, write_index};
-#[cfg(not(target_arch = "wasm32"))]
-pub use gvt::{index_of, listed_files};
-#[cfg(not(target_arch = "wasm32"))]
-pub(crate) use rescale::LONGEST_DT;
-pub use source::{Input, Source, exists};
-#[cfg(not(target_arch = "wasm32"))]
-pub(crate) use source::{file_of, nth};
+pub(crate) use {
+    gvt::{Listed, Listing, listing, share, write_file, write_index},
+    rescale::LONGEST_DT,
+    source::{file_of, nth},
+};
 
 #[cfg(feature = "hdf5")]
 use source::Stored;

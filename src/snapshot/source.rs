@@ -538,7 +538,6 @@ impl Numbered {
 }
 
 /// The name of the whole snapshot and the number of the file, for a name that ends in one.
-#[cfg(not(target_arch = "wasm32"))]
 pub(crate) fn file_of(path: &Path) -> Option<(PathBuf, u64)> {
     Numbered::of(path).map(|name| (name.base, name.number))
 }

@@ -32,7 +32,7 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 use super::bytes::{Reader, SHARE, Writer};
-use super::kinds::{Kind, gadget_name, note_components, order, sections};
+use super::kinds::{Kind, gadget_name, index_of, note_components, order, sections};
 use super::losses::Narrow;
 use super::{
     BIG_ENDIAN, Column, Confidence, Endianness, Format, LITTLE_ENDIAN, Losses, Modifier, Problem,
@@ -241,10 +241,8 @@ fn build(header: &Header, sections: [&[u8]; 3]) -> Result<Snapshot, Problem> {
                     (if section == SECTION_DARK { section } else { star }, id)
                 }
             };
-            let component = *component_of_kind[kind].get_or_insert_with(|| {
-                bodies.components.push(kinds[kind].component());
-                (bodies.components.len() - 1) as u8
-            });
+            let known = &mut component_of_kind[kind];
+            let component = index_of(known, &kinds[kind], &mut bodies.components);
             bodies.component.push(component);
             bodies.id.push(id);
         }

@@ -6,7 +6,7 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 use super::super::bytes::SHARE;
-use super::super::kinds::agree;
+use super::super::kinds::{agree, index_of};
 use super::super::{Column, ColumnType, Endianness, Input, Problem, ReadOptions, Snapshot};
 use super::header::{COOLING, Header};
 use super::info::{self, Shape};
@@ -219,10 +219,7 @@ fn bodies(files: &[&File]) -> Bodies {
     for (t, kind) in KINDS.iter().enumerate() {
         let mut component = None;
         for file in files.iter().filter(|file| file.header.counts[t] > 0) {
-            let component = *component.get_or_insert_with(|| {
-                bodies.components.push(kind.component());
-                (bodies.components.len() - 1) as u8
-            });
+            let component = index_of(&mut component, kind, &mut bodies.components);
             add(&mut bodies, file, t, component);
         }
     }
@@ -370,7 +367,7 @@ fn values(files: &[&File], data: &[&[u8]], shape: &Shape) -> Option<Vec<Column>>
             let bytes = of_type(data, shape.types, width, counts, t);
             for (k, column) in columns.iter_mut().enumerate() {
                 if shape.types >> t & 1 == 0 {
-                    add_missing(column, counts[t]);
+                    column.extend_missing(counts[t]);
                 } else if kind == shape.kind {
                     file.endianness.extend(column, bytes, width, k * size);
                 } else {
@@ -380,15 +377,6 @@ fn values(files: &[&File], data: &[&[u8]], shape: &Shape) -> Option<Vec<Column>>
         }
     }
     Some(columns)
-}
-
-fn add_missing(column: &mut Column, count: usize) {
-    match column {
-        Column::F64(values) => values.resize(values.len() + count, f64::NAN),
-        Column::F32(values) => values.resize(values.len() + count, f32::NAN),
-        // Integer columns have a value for every body.
-        Column::U64(_) | Column::U32(_) | Column::I64(_) => debug_assert_eq!(count, 0),
-    }
 }
 
 /// Appends integers to a column of f64; `None` if f64 cannot hold one exactly.

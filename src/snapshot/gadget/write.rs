@@ -336,12 +336,7 @@ pub(super) fn outgoing<'a>(
         let needed = gas_blocks(format == 1 && snapshot.attributes.contains_key(COOLING)).iter();
         let has = |name: &str| found.iter().any(|block: &Outgoing| block.name == name);
         let missing: Vec<&str> = needed.copied().filter(|name| !has(name)).collect();
-        if !missing.is_empty() {
-            losses.note(format!(
-                "the gas has no {}: 0 is written, as readers expect these blocks",
-                missing.join(", ")
-            ));
-        }
+        losses.note_zeros_of_gas(&missing, "blocks");
         found.extend(missing.into_iter().map(|name| {
             let kind = if is_double(name) { ColumnType::F64 } else { ColumnType::F32 };
             let shape = Shape { types: GAS, values: 1, kind };

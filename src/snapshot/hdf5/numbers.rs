@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use hdf5_reader::group::Group;
 use hdf5_reader::{Attribute, Dataset, Datatype, H5Type};
 
-use super::super::{Column, Problem};
+use super::super::{Column, ColumnType, Problem};
 use super::open::describe;
 
 type Read<T> = Result<Vec<T>, hdf5_reader::error::Error>;
@@ -62,12 +62,16 @@ fn numbers(source: &impl Numbers) -> Result<Option<Column>, hdf5_reader::error::
     Ok(Some(column))
 }
 
-/// Whether a dataset holds numbers that [`column()`] reads.
-pub(super) fn has_numbers(dataset: &Dataset) -> bool {
-    match dataset.dtype() {
-        Datatype::FloatingPoint { size, .. } => matches!(size, 4 | 8),
-        Datatype::FixedPoint { size, .. } => matches!(size, 1 | 2 | 4 | 8),
-        _ => false,
+/// The type of the column that [`column()`] reads from these; `None` if they are not numbers of 8 to
+/// 64 bits (floating point: 32 or 64).
+pub(super) fn column_type(datatype: &Datatype) -> Option<ColumnType> {
+    match *datatype {
+        Datatype::FloatingPoint { size: 8, .. } => Some(ColumnType::F64),
+        Datatype::FloatingPoint { size: 4, .. } => Some(ColumnType::F32),
+        Datatype::FixedPoint { size: 1 | 2 | 4 | 8, signed: true, .. } => Some(ColumnType::I64),
+        Datatype::FixedPoint { size: 8, .. } => Some(ColumnType::U64),
+        Datatype::FixedPoint { size: 1 | 2 | 4, .. } => Some(ColumnType::U32),
+        _ => None,
     }
 }
 

@@ -8,7 +8,6 @@ use super::super::{Losses, Problem, Snapshot};
 use super::numbers::{Attributes, child};
 use super::units;
 use crate::bodies::{Component, Role};
-use crate::messages;
 use crate::units::Units;
 
 const GROUP: &str = "gravitile";
@@ -74,16 +73,14 @@ pub(super) fn write(
         let room = bytes + key.len() + value.len();
         let is_name = !key.is_empty() && key.len() <= 1000 && !key.contains('/');
         if !is_name || !fits(key) || !fits(value) || room > MOST_IN_ALL {
-            lost.push(key.clone());
+            lost.push(key);
             continue;
         }
         bytes = room;
         let attribute = AttributeBuilder::fixed_string(key, value);
         builder = builder.group_attribute(path(ATTRIBUTES), attribute);
     }
-    if !lost.is_empty() {
-        losses.note(format!("attributes cannot be held: {}", messages::list(&lost, ", ")));
-    }
+    losses.note_attributes(snapshot, |key| !lost.iter().any(|lost| *lost == key));
     let units = &snapshot.units;
     if units.names().iter().all(|(_, name)| fits(name)) {
         for (what, name) in units.names() {

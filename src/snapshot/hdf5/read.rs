@@ -4,14 +4,14 @@
 use std::collections::BTreeMap;
 
 use glam::DVec3;
+use hdf5_reader::Dataset;
 use hdf5_reader::group::Group;
-use hdf5_reader::{Dataset, Datatype};
 
-use super::super::kinds::agree;
+use super::super::kinds::{agree, index_of};
 use super::super::{Column, ColumnType, Input, Problem, ReadOptions, Snapshot, Stored};
 use super::header::{Described, Header};
 use super::names::{self, COMPONENT, COORDINATES, IDS, MASSES, VELOCITIES};
-use super::numbers::{child, column, has_numbers};
+use super::numbers::{child, column, column_type};
 use super::open::{File, budget, describe, open};
 use super::own::Own;
 use super::{KINDS, SWIFT_KINDS, TYPES, units};
@@ -213,7 +213,7 @@ fn find(group: &Group, path: &str, name: &str) -> Result<Dataset, Problem> {
         }
         error => format!("{path}/{name} {}", describe(error)),
     })?;
-    match has_numbers(&found) {
+    match column_type(found.dtype()).is_some() {
         true => Ok(found),
         false => Err(format!("{path}/{name} does not hold numbers of 8 to 64 bits")),
     }
@@ -224,18 +224,6 @@ fn per_body(dataset: &Dataset) -> Option<usize> {
     match *dataset.shape() {
         [_] => Some(1),
         [_, values] => usize::try_from(values).ok().filter(|values| *values > 0),
-        _ => None,
-    }
-}
-
-/// The type of the column that a dataset becomes.
-fn column_type(datatype: &Datatype) -> Option<ColumnType> {
-    match *datatype {
-        Datatype::FloatingPoint { size: 8, .. } => Some(ColumnType::F64),
-        Datatype::FloatingPoint { size: 4, .. } => Some(ColumnType::F32),
-        Datatype::FixedPoint { size: 1..=8, signed: true, .. } => Some(ColumnType::I64),
-        Datatype::FixedPoint { size: 8, .. } => Some(ColumnType::U64),
-        Datatype::FixedPoint { size: 1..=4, .. } => Some(ColumnType::U32),
         _ => None,
     }
 }
@@ -300,7 +288,9 @@ impl Plan {
             let quantity = names::column(&dataset);
             let names: Vec<_> = (0..values).map(|k| column_name(quantity, k, values)).collect();
             for name in &names {
-                snapshot.extra.insert(name.clone(), missing(kind, n));
+                let mut column = Column::with_capacity(kind, n);
+                column.extend_missing(n);
+                snapshot.extra.insert(name.clone(), column);
             }
             columns.insert(dataset, names);
         }
@@ -432,10 +422,7 @@ fn bodies(parts: &[Part], starts: &[[usize; TYPES]], n: usize) -> Bodies {
         for (t, kind) in kinds.iter().enumerate() {
             let mut index = None;
             for (part, starts) in parts.iter().zip(starts).filter(|(part, _)| part.counts[t] > 0) {
-                let index = *index.get_or_insert_with(|| {
-                    components.push(kind.component());
-                    (components.len() - 1) as u8
-                });
+                let index = index_of(&mut index, kind, &mut components);
                 component[starts[t]..starts[t] + part.counts[t] as usize].fill(index);
             }
         }
@@ -447,17 +434,6 @@ fn bodies(parts: &[Part], starts: &[[usize; TYPES]], n: usize) -> Bodies {
         velocity: vec![DVec3::ZERO; n],
         component,
         components,
-    }
-}
-
-/// A column in which no body has a value yet.
-fn missing(kind: ColumnType, n: usize) -> Column {
-    match kind {
-        ColumnType::F64 => Column::F64(vec![f64::NAN; n]),
-        ColumnType::F32 => Column::F32(vec![f32::NAN; n]),
-        ColumnType::U64 => Column::U64(vec![0; n]),
-        ColumnType::U32 => Column::U32(vec![0; n]),
-        ColumnType::I64 => Column::I64(vec![0; n]),
     }
 }
 

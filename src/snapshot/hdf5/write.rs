@@ -160,12 +160,7 @@ impl<'a> Plan<'a> {
             let needed = gas_blocks(false).iter().filter_map(|block| names::dataset(block));
             let missing: Vec<_> =
                 needed.filter(|name| found.iter().all(|other| other.dataset != *name)).collect();
-            if !missing.is_empty() {
-                losses.note(format!(
-                    "the gas has no {}: 0 is written, as readers expect these datasets",
-                    missing.join(", ")
-                ));
-            }
+            losses.note_zeros_of_gas(&missing, "datasets");
             let zeros =
                 missing.into_iter().map(|dataset| Quantity { dataset, columns: Vec::new() });
             found.extend(zeros);
