@@ -7,8 +7,7 @@ use std::collections::HashMap;
 use glam::DVec3;
 use rayon::prelude::*;
 
-use super::queue::Particle;
-use super::queue::{ParticleQueue, QueueReader};
+use super::queue::{Particle, ParticleQueue, QueueReader};
 use gravitile::error::{Error, Result};
 use gravitile::forces::{
     ArrivalList, ForceEngine, Goal, MovingSources, NO_SOURCE, Order, SharedTable, Sources,

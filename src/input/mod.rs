@@ -17,15 +17,13 @@ use web_time::Instant;
 
 use crate::error::{Error, Result};
 use crate::field::Field;
-use crate::files;
-use crate::integrate;
 use crate::integrate::blocks::power_of_two_below;
 use crate::scene::{IntegratorHints, RunHints, Scene, ViewHints};
 use crate::settings::{Assignment, InputRequest};
 use crate::sim::{Collisional, collisional, longest_step_in, suggest};
 use crate::snapshot::{self, FIELD, ReadOptions, Series, Snapshot};
 use crate::units::Units;
-use crate::{memory, messages};
+use crate::{files, integrate, memory, messages};
 
 /// Bodies with their metadata and suggested settings.
 pub struct Input {

@@ -6,9 +6,8 @@ use std::path::Path;
 use super::{isolated, renumbered};
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
-use crate::messages;
-use crate::snapshot;
 use crate::units::{Conversion, Units};
+use crate::{messages, snapshot};
 
 /// Reads the files of parts and converts them to the units of the scene, in which G is 1.
 pub struct Parts {

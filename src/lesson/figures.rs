@@ -4,8 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
 use gravitile::error::{Error, Result};
-use gravitile::forces::direct::gpu::KernelConfig;
-use gravitile::forces::direct::gpu::KernelRequest;
+use gravitile::forces::direct::gpu::{KernelConfig, KernelRequest};
 use gravitile::gpu::Gpu;
 use gravitile::measure::figures::{self, Figure};
 use gravitile::measure::plot::{Plot, number, short};

@@ -4,7 +4,7 @@ use web_time::Instant;
 
 use crate::error::{Error, Result};
 use crate::forces::direct::gpu::KernelConfig;
-use crate::measure::Timer;
+use crate::measure::{Summary, Timer};
 
 /// The clock of a race, and the callback that stops it.
 pub struct Watch<'a> {
@@ -34,14 +34,7 @@ pub struct Ranked<Shape = KernelConfig> {
 impl<Shape> Ranked<Shape> {
     /// Median of the samples.
     pub fn secs(&self) -> f64 {
-        let mut sorted = self.samples.clone();
-        sorted.sort_by(f64::total_cmp);
-        let middle = sorted.len() / 2;
-        if sorted.len() % 2 == 1 {
-            sorted[middle]
-        } else {
-            0.5 * (sorted[middle - 1] + sorted[middle])
-        }
+        Summary::of(&self.samples).map_or(f64::INFINITY, |summary| summary.median)
     }
 
     /// The shortest sample, which was disturbed least.

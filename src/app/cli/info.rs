@@ -7,12 +7,10 @@ use serde_json::json;
 
 use super::{Ended, print};
 use crate::lookup;
-use gravitile::forces::ForceEngine;
-use gravitile::forces::Precision;
 use gravitile::forces::direct::CpuSingle;
-use gravitile::forces::direct::gpu::tiers::Fitted;
-use gravitile::forces::direct::gpu::tiers::verdict;
+use gravitile::forces::direct::gpu::tiers::{Fitted, verdict};
 use gravitile::forces::direct::gpu::{KernelConfig, Masses};
+use gravitile::forces::{ForceEngine, Precision};
 use gravitile::gpu::{AdapterInfo, AdapterRequest, Gpu};
 use gravitile::measure::grouped;
 use gravitile::sim::Settings;

@@ -6,8 +6,7 @@ use anyhow::Result;
 use serde_json::json;
 use web_time::Instant;
 
-use super::blocks::warning_in_words;
-use super::blocks::{step_in_words, varying_json};
+use super::blocks::{step_in_words, varying_json, warning_in_words};
 use super::options::check_overwrite;
 use super::{Ended, interrupt, print};
 use crate::lookup;

@@ -4,8 +4,10 @@ use anyhow::Result;
 use serde_json::json;
 use web_time::Instant;
 
-use super::blocks::{blocks_in_words, blocks_json, warning_in_words};
-use super::blocks::{step_in_words, steps_in_words, varying_in_words, varying_json};
+use super::blocks::{
+    blocks_in_words, blocks_json, step_in_words, steps_in_words, varying_in_words, varying_json,
+    warning_in_words,
+};
 use super::{Ended, interrupt, print, together};
 use crate::ranks;
 use gravitile::diagnostics::Diagnostics;

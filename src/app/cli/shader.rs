@@ -8,8 +8,7 @@ use super::options::check_overwrite;
 use super::{Ended, print};
 use gravitile::error::Error;
 use gravitile::forces::DeviceField;
-use gravitile::forces::direct::gpu::KernelRequest;
-use gravitile::forces::direct::gpu::{Dispatch, KernelConfig, KernelVariant};
+use gravitile::forces::direct::gpu::{Dispatch, KernelConfig, KernelRequest, KernelVariant};
 use gravitile::gpu::{Checks, Language, translate};
 use gravitile::{integrate, render};
 

@@ -9,8 +9,7 @@ use super::super::bytes::SHARE;
 use super::super::kinds::{agree, index_of};
 use super::super::{Column, ColumnType, Endianness, Input, Problem, ReadOptions, Snapshot};
 use super::header::{COOLING, Header};
-use super::info::{self, Shape};
-use super::info::{bodies_of, present, shape_of};
+use super::info::{self, Shape, bodies_of, present, shape_of};
 use super::records::{self, Block};
 use super::{
     ALL, DOUBLE_ATTRIBUTE, IDS_ATTRIBUTE, KINDS, TYPES, TypeMask, gas_blocks, header, unknown_block,

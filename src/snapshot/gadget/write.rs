@@ -7,8 +7,7 @@ use super::super::{
     Column, ColumnType, Endianness, Losses, Output, Problem, Snapshot, WriteOptions,
 };
 use super::header::{COOLING, Header};
-use super::info::{Shape, put_entry};
-use super::info::{bodies_of, present, shape_of};
+use super::info::{Shape, bodies_of, present, put_entry, shape_of};
 use super::records::put_block;
 use super::{
     ALL, DOUBLE_ATTRIBUTE, GAS, IDS_ATTRIBUTE, KINDS, KNOWN_BLOCKS, TYPES, TypeMask, gas_blocks,

@@ -48,9 +48,8 @@ mod write;
 #[cfg(doc)]
 use super::Snapshot;
 use super::file::is_hdf5;
-use super::gadget;
 use super::kinds::Kind;
-use super::{Confidence, F32, F64, Format, RAW_UNITS, Several};
+use super::{Confidence, F32, F64, Format, RAW_UNITS, Several, gadget};
 use crate::bodies::Role;
 
 /// The format's entry in the registry.

@@ -10,8 +10,7 @@
 use std::collections::BTreeMap;
 
 use super::super::{ColumnType, Losses, Problem, Snapshot};
-use super::columns;
-use super::has_content;
+use super::{columns, has_content};
 use crate::bodies::{Component, Role};
 use crate::messages;
 use crate::units::{Quantity, Stated, Units};

@@ -158,8 +158,8 @@ pub struct Checked {
     pub case: Vec<(&'static str, Value)>,
     /// The errors by key, `None` if not computed; `jerk/rms` is the entry `rms` of an object.
     pub errors: Vec<(String, Option<f64>)>,
-    /// Further conditions: key, value in JSON, and the problem if one does not hold.
-    pub conditions: Vec<(&'static str, Value, Option<String>)>,
+    /// Further conditions.
+    pub conditions: Vec<Condition>,
 }
 
 /// The largest and the rms error of a quantity, under keys that begin with `name` and a separator.
@@ -170,20 +170,21 @@ pub fn errors_of(name: &str, stats: Option<ErrorStats>) -> [(String, Option<f64>
     ]
 }
 
+/// A condition: its key, its value in JSON, and the problem if it does not hold.
+type Condition = (&'static str, Value, Option<String>);
+
 /// A condition that holds or not.
-pub fn holds(
-    key: &'static str,
-    holds: bool,
-    problem: &str,
-) -> (&'static str, Value, Option<String>) {
+fn holds(key: &'static str, holds: bool, problem: &str) -> Condition {
     (key, holds.into(), (!holds).then(|| problem.to_owned()))
 }
 
+/// Whether work that is `cut` in pieces gives the same bits.
+fn same_in_pieces(same: bool, cut: &str) -> Condition {
+    holds("same_in_pieces", same, &format!("different bits when cut into {cut}"))
+}
+
 /// A condition whose value in JSON is the problem, or null.
-pub fn no_problem(
-    key: &'static str,
-    found: &Result<(), String>,
-) -> (&'static str, Value, Option<String>) {
+fn no_problem(key: &'static str, found: &Result<(), String>) -> Condition {
     let problem = found.clone().err();
     (key, json!(problem), problem)
 }
@@ -437,7 +438,6 @@ fn finding(found: &Finding) -> Checked {
 
 const STEPS: &str = "steps in one workgroup";
 const IN_BOUNDS: &str = "in_bounds";
-const SAME_IN_PIECES: &str = "same_in_pieces";
 
 const KERNELS: Table = Table {
     by: &[("kernel", 35)],
@@ -469,11 +469,7 @@ fn kernel(row: &Row) -> Checked {
         .concat(),
         conditions: vec![
             holds(IN_BOUNDS, row.in_bounds, "wrote past its last sink"),
-            holds(
-                SAME_IN_PIECES,
-                row.same_in_pieces,
-                "different bits when cut into small dispatches",
-            ),
+            same_in_pieces(row.same_in_pieces, "small dispatches"),
         ],
     }
 }
@@ -493,11 +489,7 @@ fn steps(row: &StepsRow) -> Checked {
         errors,
         conditions: vec![
             holds(IN_BOUNDS, forces.in_bounds, "wrote past its last body"),
-            holds(
-                SAME_IN_PIECES,
-                forces.same_in_pieces,
-                "different bits when cut into single steps",
-            ),
+            same_in_pieces(forces.same_in_pieces, "single steps"),
         ],
     }
 }
@@ -540,11 +532,7 @@ fn tier(row: &DirectRow) -> Checked {
         conditions: vec![
             no_problem("neighbours", &row.neighbours),
             holds(IN_BOUNDS, row.in_bounds, "wrote past its end"),
-            holds(
-                SAME_IN_PIECES,
-                row.same_in_pieces,
-                "different bits when cut into small dispatches",
-            ),
+            same_in_pieces(row.same_in_pieces, "small dispatches"),
         ],
     }
 }
@@ -612,11 +600,7 @@ fn tree(row: &TreeRow) -> Checked {
         errors: [&accelerations[..], &errors_of("potential_", row.potential)].concat(),
         conditions: vec![
             no_problem("wrong_stage", &row.stages),
-            holds(
-                SAME_IN_PIECES,
-                row.same_in_pieces,
-                "different bits when cut into small dispatches",
-            ),
+            same_in_pieces(row.same_in_pieces, "small dispatches"),
         ],
     }
 }

@@ -203,15 +203,13 @@ fn measure_copies(session: &mut Session<'_>) -> Result<()> {
             let mut secs = Vec::new();
             for round in 0..=session.sizes.rounds.0.max(3) {
                 let begun = Instant::now();
-                let fetched: Vec<Result<()>> = std::thread::scope(|scope| {
+                std::thread::scope(|scope| {
                     let fetch = |copy| scope.spawn(move || Copied::fetch(copy));
-                    let all: Vec<_> = copies.iter_mut().map(fetch).collect();
-                    let joined = |thread: std::thread::ScopedJoinHandle<'_, _>| {
+                    let threads: Vec<_> = copies.iter_mut().map(fetch).collect();
+                    threads.into_iter().try_for_each(|thread| {
                         thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-                    };
-                    all.into_iter().map(joined).collect()
-                });
-                fetched.into_iter().collect::<Result<Vec<()>>>()?;
+                    })
+                })?;
                 // The first has new memory.
                 if round > 0 {
                     secs.push(begun.elapsed().as_secs_f64());

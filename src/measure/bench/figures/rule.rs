@@ -170,16 +170,9 @@ fn record(
         "auto took the default, as nothing was tuned"
     };
     for (config, samples) in &sets {
-        let mut series = Vec::new();
-        if *config == auto {
-            series.push(AUTO);
-        }
-        if *config == best {
-            series.push(BEST);
-        }
-        if *config == default {
-            series.push(DEFAULT);
-        }
+        let named = [(auto, AUTO), (best, BEST), (default, DEFAULT)];
+        let is_this = |(shape, name)| (shape == *config).then_some(name);
+        let mut series: Vec<&str> = named.into_iter().filter_map(is_this).collect();
         if series.is_empty() {
             series.push(FINALIST);
         }
