@@ -14,7 +14,7 @@ use gravitile::forces::tree::{CpuTree, GroupWalk, MultipoleOrder, Opening, TreeC
 use gravitile::forces::{ForceEngine, Forces, Identity, Outputs, Sinks, Sources};
 use gravitile::gpu::Gpu;
 use gravitile::measure::plot::{Axis, Curve, CurvePoint, GREY, Plot, number, short};
-use gravitile::measure::{ErrorDistribution, StepTimer, Timer, TreePicture};
+use gravitile::measure::{ErrorDistribution, SampledForces, StepTimer, Timer, TreePicture};
 use gravitile::scene::Scene;
 use serde_json::json;
 use web_time::Instant;
@@ -169,30 +169,22 @@ fn in_words(walk: &GroupWalk, count: usize) -> String {
 /// The forces failed.
 pub async fn errors(width: f64, partly: &mut dyn FnMut(String)) -> Result<String> {
     let bodies = plummer(BODIES)?;
-    let index: Vec<usize> = (0..BODIES).step_by(BODIES / SAMPLED).collect();
-    let at: Vec<DVec3> = index.iter().map(|i| bodies.position[*i]).collect();
-    let own: Vec<u32> = index.iter().map(|i| *i as u32).collect();
-    let mut right = Forces::default();
-    CpuDouble::new().evaluate_from(
-        &Sources::new(&bodies.position, &bodies.mass),
-        &Sinks::new(&at, Identity::Each(&own)),
-        SOFTENING,
-        &Outputs::ACCELERATION,
-        &mut right,
-    )?;
+    let sources = Sources::new(&bodies.position, &bodies.mass);
+    let (mut engine, outputs) = (CpuDouble::new(), Outputs::ACCELERATION);
+    let right = SampledForces::new(&mut engine, &sources, SAMPLED, SOFTENING, &outputs)?;
     let kinds =
         [("quadrupoles", MultipoleOrder::Quadrupole), ("monopoles", MultipoleOrder::Monopole)];
     let mut curves = kinds.map(|(name, _)| (name, Vec::new()));
     let mut rows =
         vec![["cells", "alpha", "rms error", "interactions per body"].map(str::to_owned)];
     let count = ALPHAS.len() * kinds.len();
+    let mut shown = String::new();
     for (k, (kind, alpha)) in
         (0..kinds.len()).flat_map(|kind| ALPHAS.map(|alpha| (kind, alpha))).enumerate()
     {
         let mut engine = CpuTree::new(by_alpha(alpha, kinds[kind].1));
         let (found, _) = forces(&mut engine, &bodies)?;
-        let found: Vec<DVec3> = index.iter().map(|i| found[*i]).collect();
-        let rms = ErrorDistribution::of(&found, &right.acceleration).rms();
+        let rms = ErrorDistribution::of(&right.of(&found), &right.forces.acceleration).rms();
         curves[kind].1.push(CurvePoint::at(alpha, rms));
         let each = engine.interactions(BODIES) as f64 / BODIES as f64;
         rows.push([
@@ -205,12 +197,11 @@ pub async fn errors(width: f64, partly: &mut dyn FnMut(String)) -> Result<String
         let drawn =
             plot("Error against alpha, 4,096 bodies", x, "rms error of accelerations", &curves);
         let done = (k + 1) as f64 / count as f64;
-        partly(answer((&drawn, width), &rows, &slope(&curves[0].1), done, CLOCK));
+        shown = answer((&drawn, width), &rows, &slope(&curves[0].1), done, CLOCK);
+        partly(shown.clone());
         gravitile::gpu::let_browser_turn().await;
     }
-    let x = Axis::decades("alpha: the part of a body's acceleration by which a cell may err");
-    let drawn = plot("Error against alpha, 4,096 bodies", x, "rms error of accelerations", &curves);
-    Ok(answer((&drawn, width), &rows, &slope(&curves[0].1), 1.0, CLOCK))
+    Ok(shown)
 }
 
 /// How the error grows with alpha between the ends of a curve.

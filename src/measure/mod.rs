@@ -17,8 +17,8 @@ mod stats;
 pub use choose::{choose, choose_on};
 use stats::reference;
 pub use stats::{
-    ErrorDistribution, ErrorStats, Steadiness, Summary, acceleration_errors, grouped,
-    potential_errors,
+    ErrorDistribution, ErrorStats, SampledForces, Steadiness, Summary, acceleration_errors,
+    grouped, potential_errors,
 };
 
 // A page has only the modules that do not block on a device.

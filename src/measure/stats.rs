@@ -5,7 +5,7 @@ use glam::DVec3;
 
 use crate::error::Result;
 use crate::forces::direct::Reference;
-use crate::forces::{ForceEngine, Forces, Outputs, Sinks, Sources};
+use crate::forces::{ForceEngine, Forces, Identity, Outputs, Sinks, Sources};
 
 /// Values by key, in the order in which keys first appear.
 pub fn grouped<K: PartialEq, V>(rows: impl IntoIterator<Item = (K, V)>) -> Vec<(K, Vec<V>)> {
@@ -157,6 +157,44 @@ pub(super) fn reference(
     let mut right = Forces::default();
     Reference::default().evaluate_from(sources, sinks, softening, outputs, &mut right)?;
     Ok(right)
+}
+
+/// Some of the bodies, evenly spaced by index, with their forces by all of them: what the forces of
+/// a faster method are compared with.
+#[derive(Clone, Debug)]
+pub struct SampledForces {
+    /// Indices of these bodies, ascending.
+    pub index: Vec<u32>,
+    /// Their forces, in this order.
+    pub forces: Forces,
+}
+
+impl SampledForces {
+    /// The forces by `engine` on at most `count` >= 1 of the bodies that are the sources.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ForceEngine::evaluate`].
+    pub fn new(
+        engine: &mut dyn ForceEngine,
+        sources: &Sources,
+        count: usize,
+        softening: f64,
+        outputs: &Outputs,
+    ) -> Result<Self> {
+        let n = sources.position.len();
+        let index: Vec<u32> = (0..n as u32).step_by((n / count).max(1)).take(count).collect();
+        let mut sampled = Self { index, forces: Forces::default() };
+        let at = sampled.of(sources.position);
+        let sinks = Sinks::new(&at, Identity::Each(&sampled.index));
+        engine.evaluate_from(sources, &sinks, softening, outputs, &mut sampled.forces)?;
+        Ok(sampled)
+    }
+
+    /// The values of these bodies, out of those of all.
+    pub fn of<T: Copy>(&self, all: &[T]) -> Vec<T> {
+        self.index.iter().map(|&i| all[i as usize]).collect()
+    }
 }
 
 /// Maximum and root-mean-square relative error over all sinks.

@@ -1,7 +1,6 @@
 //! The tree: errors against all pairs in f64 and times of whole steps, against the opening angle
 //! and the number of bodies. After Octgrav's paper.
 
-use glam::DVec3;
 use web_time::Instant;
 
 use super::Figure;
@@ -11,12 +10,14 @@ use crate::error::{Error, Result};
 use crate::forces::direct::CpuDouble;
 use crate::forces::tree::{Opening, TreeConfig};
 use crate::forces::{
-    self, ForceEngine, Forces, Identity, Method, Order, Outputs, Placement as Where, Precision,
-    Sinks, Sources, Tools,
+    self, Forces, Identity, Method, Order, Outputs, Placement as Where, Precision, Sinks, Sources,
+    Tools,
 };
 use crate::measure::bench::record::rounded;
 use crate::measure::plot::{Axis, Curve, CurvePoint, GREY, Plot, short};
-use crate::measure::{Cloud, EngineTier, ErrorDistribution, Kind, Record, Session, TreeFacts};
+use crate::measure::{
+    Cloud, EngineTier, ErrorDistribution, Kind, Record, SampledForces, Session, TreeFacts,
+};
 use crate::sim::{ASKED_FOR, Choice, EngineKind, Settings, Simulation};
 
 pub(super) const ERROR: Figure = Figure::own("tree-error", measure_error, error_plots);
@@ -53,26 +54,16 @@ pub(super) fn blank(session: &Session<'_>, figure: &str, config: &TreeConfig, n:
 /// A Plummer sphere of scale length and mass 1, at rest, with some of its accelerations in f64.
 pub(super) struct Problem {
     bodies: Bodies,
-    index: Vec<usize>,
-    right: Vec<DVec3>,
+    right: SampledForces,
 }
 
 impl Problem {
     pub(super) fn new(n: usize) -> Result<Self> {
         let bodies = Cloud::Plummer.bodies(n);
-        let step = (n / SINKS).max(1);
-        let index: Vec<usize> = (0..n).step_by(step).take(SINKS).collect();
-        let at: Vec<DVec3> = index.iter().map(|&i| bodies.position[i]).collect();
-        let own: Vec<u32> = index.iter().map(|&i| i as u32).collect();
-        let mut out = Forces::default();
-        CpuDouble::new().evaluate_from(
-            &Sources::new(&bodies.position, &bodies.mass),
-            &Sinks::new(&at, Identity::Each(&own)),
-            SOFTENING,
-            &Outputs::ACCELERATION,
-            &mut out,
-        )?;
-        Ok(Self { bodies, index, right: out.acceleration })
+        let sources = Sources::new(&bodies.position, &bodies.mass);
+        let (mut engine, outputs) = (CpuDouble::new(), Outputs::ACCELERATION);
+        let right = SampledForces::new(&mut engine, &sources, SINKS, SOFTENING, &outputs)?;
+        Ok(Self { bodies, right })
     }
 
     /// Adds to a record the errors of a tree, and the time of its forces including transfers.
@@ -93,11 +84,12 @@ impl Problem {
         let begun = Instant::now();
         engine.evaluate(&sinks, SOFTENING, &Outputs::ACCELERATION, &mut out)?;
         let secs = begun.elapsed().as_secs_f64();
-        let found: Vec<DVec3> = self.index.iter().map(|&i| out.acceleration[i]).collect();
-        let errors = ErrorDistribution::of(&found, &self.right);
+        let right = &self.right;
+        let found = right.of(&out.acceleration);
+        let errors = ErrorDistribution::of(&found, &right.forces.acceleration);
         record.tree = record.tree.take().map(|facts| facts.with_errors(&errors));
         record.rms_error = Some(rounded(errors.rms())).filter(|rms| rms.is_finite());
-        record.work = engine.interactions(self.index.len()).max(1) as f64;
+        record.work = engine.interactions(right.index.len()).max(1) as f64;
         record.set_samples(&[secs]);
         Ok(())
     }

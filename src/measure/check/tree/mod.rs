@@ -9,6 +9,7 @@ use glam::DVec3;
 
 use crate::bodies::Bodies;
 use crate::error::Result;
+use crate::forces::direct::Reference;
 use crate::forces::direct::gpu::{KernelConfig, KernelVariant};
 use crate::forces::tree::gpu::{Field, TreeForces, TreeShape, WalkShape};
 use crate::forces::tree::{CpuTree, LEAST_REST, MultipoleOrder, Opening, PointMass, TreeConfig};
@@ -17,7 +18,7 @@ use crate::forces::{
     evaluate_blocking,
 };
 use crate::gpu::{Checks, DeviceClass, Gpu, read_blocking};
-use crate::measure::{ErrorDistribution, ErrorStats, potential_errors, reference};
+use crate::measure::{ErrorDistribution, ErrorStats, SampledForces, potential_errors};
 pub use stages::{BuiltTree, Compared, upload_places};
 
 /// A case to check.
@@ -181,23 +182,14 @@ pub fn check_tree(gpu: Option<&Gpu>, case: TreeCase) -> Result<TreeRow> {
         None => (on_processor(&case, &places)?, Ok(()), true),
     };
     let (position, mass) = wide(&places);
-    let step = (case.n / case.sinks).max(1);
-    let index: Vec<u32> = (0..case.n as u32).step_by(step).take(case.sinks).collect();
-    let of = |all: &[DVec3]| -> Vec<DVec3> { index.iter().map(|&i| all[i as usize]).collect() };
-    let at = of(&position);
-    let right = reference(
-        &Sources::new(&position, &mass),
-        &Sinks::new(&at, Identity::Each(&index)),
-        case.softening,
-        &Outputs::POTENTIAL,
-    )?;
-    let potential = case.potential.then(|| {
-        let found: Vec<f64> = index.iter().map(|&i| potential[i as usize]).collect();
-        potential_errors(&found, &right.potential)
-    });
+    let (mut engine, sources) = (Reference::default(), Sources::new(&position, &mass));
+    let right =
+        SampledForces::new(&mut engine, &sources, case.sinks, case.softening, &Outputs::POTENTIAL)?;
+    let errors = || potential_errors(&right.of(&potential), &right.forces.potential);
+    let potential = case.potential.then(errors);
     Ok(TreeRow {
         case,
-        acceleration: ErrorDistribution::of(&of(&acceleration), &right.acceleration),
+        acceleration: ErrorDistribution::of(&right.of(&acceleration), &right.forces.acceleration),
         potential,
         momentum: residual(&acceleration, &mass),
         stages,
