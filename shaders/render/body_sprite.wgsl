@@ -119,7 +119,12 @@ fn sprite_within(body: u32, margin_px: f32) -> BodySprite {
     let sideways = vec2f(dot(offset, view.right_in_world), -dot(offset, view.up_in_world));
     let centre_px = 0.5 * size_px + sideways * scale_px;
     let true_radius_px = component.radius_in_world * scale_px;
-    let radius_px = clamp(true_radius_px, sprite.least_radius_px, sprite.most_radius_px);
+    let is_map = look.colour_by >= MAPS_FROM;
+    var narrower = 1.0;
+    if is_map {
+        narrower = exp2(surroundings[body].x * (-1.0 / 3.0));
+    }
+    let radius_px = clamp(true_radius_px * narrower, sprite.least_radius_px, sprite.most_radius_px);
     let reach_px = radius_px + margin_px;
     if !(all(centre_px + reach_px > vec2f(0.0)) && all(centre_px - reach_px < size_px)) {
         return unseen_sprite();
@@ -128,7 +133,7 @@ fn sprite_within(body: u32, margin_px: f32) -> BodySprite {
     let coverage = true_radius_px / radius_px;
     let towards_near = min((depth - view.near) / (3.0 * view.near), 1.0);
     let fade = towards_near * towards_near * (3.0 - 2.0 * towards_near);
-    if look.colour_by >= MAPS_FROM {
+    if is_map {
         // Light is mass; its mean quantity is the ratio of red to green.
         let weight = component.white_peak * coverage * coverage * max(point.w * component.inverse_mean_mass, 0.0);
         let part = (dot(vectors[body].xyz, view.forward_in_world) - look.scale_from) * look.scale_factor;

@@ -8,6 +8,7 @@ const MOST_PART: f32 = 0.97;
 // Side in pixels of the shrunk picture of a level that is always shown: no haze is wider.
 const WIDEST: f32 = 32.0;
 // See glow.rs.
+const LEAST_VOID: f32 = 4.0;
 const VOID: f32 = 0.14;
 
 @group(0) @binding(0) var source: texture_2d<f32>;
@@ -135,7 +136,7 @@ fn fs_refine(@builtin(position) position: vec4f) -> @location(0) vec4f {
     let least = min(max(smoothing.least_part, cell / WIDEST), MOST_PART);
     // Less light than the chance of the number of bodies explains is an edge.
     let lacking = max(intensity(coarse) - (fine.r + fine.g + fine.b) * (1.0 / 3.0), 0.0);
-    let square = select(0.0, lacking * lacking * crowded, cell >= smoothing.least_void);
+    let square = select(0.0, lacking * lacking * crowded, cell >= LEAST_VOID);
     let void_part = square / max(square + VOID * intensity(coarse), 1e-30);
     let part = max(enough(intensity(coarse) * crowded), void_part);
     let light = mix(coarse.rgb, fine, mix(least, MOST_PART, part));

@@ -11,7 +11,7 @@ struct MediumUniform {
     weight_per_mass: f32,
     // Entries of a level of the table, less 1.
     mask: u32,
-    // 1: all bodies that are drawn count; 0: only gas.
+    // 0: only gas counts; 1: all bodies that are drawn do; 2: all, and by number.
     counts_all: u32,
     // Number of columns through the picture; 0 without dust.
     columns: u32,
@@ -33,6 +33,8 @@ const LEVELS = 6u;
 const SLICES = 64u;
 // Weight of a body of mean mass.
 const WEIGHT: f32 = 16.0;
+// That of any body if they are counted by number.
+const LIGHT: f32 = 2.0;
 const MOST_WEIGHT: f32 = 65535.0;
 // Units of an optical depth of 1, and the most that one body adds.
 const OPACITY_UNITS: f32 = 65536.0;
@@ -104,7 +106,8 @@ fn gather(@builtin(global_invocation_id) thread: vec3u) {
     if component.white_peak <= 0.0 || !is_somewhere {
         return;
     }
-    let weight = u32(clamp(round(point.w * medium.weight_per_mass), 1.0, MOST_WEIGHT));
+    let own = select(point.w * medium.weight_per_mass, LIGHT, medium.counts_all == 2u);
+    let weight = u32(clamp(round(own), 1.0, MOST_WEIGHT));
     let is_gas = component.is_gas > 0.0;
     if is_gas || medium.counts_all != 0u {
         var place = (point.xyz - medium.lattice) * medium.cells_per_length;
@@ -150,7 +153,9 @@ fn accumulate(@builtin(global_invocation_id) thread: vec3u) {
 fn density_at(point: vec3f, tag: u32) -> f32 {
     // Each body samples at a random offset of up to half a cell: on average this blends neighbouring cells.
     let chance = mix_bits(tag);
-    let aside = vec3f(vec3u(chance, chance >> 10u, chance >> 20u) & vec3u(1023u)) * (1.0 / 1024.0) - 0.5;
+    let own = vec3f(vec3u(chance, chance >> 10u, chance >> 20u) & vec3u(1023u)) * (1.0 / 1024.0) - 0.5;
+    // Kernels are wide enough to blend cells. Next to a thin disk's cells there are empty ones.
+    let aside = select(own, vec3f(0.0), medium.counts_all == 2u);
     let finest = (point - medium.lattice) * medium.cells_per_length;
     var density = 0.0;
     var surrounding = 0.0;

@@ -82,8 +82,9 @@ fn glow_at(position: vec2f, size_px: vec2f) -> vec4f {
     return sum;
 }
 
-// The pixel's light, mixed with the smooth picture.
-fn mixed(position: vec2f, size_px: vec2f) -> vec4f {
+// The finished pixel, linear.
+fn develop(position: vec2f) -> vec3f {
+    let size_px = vec2f(textureDimensions(hdr));
     // Alpha is the light as single stars.
     var pixel = min(textureLoad(hdr, vec2u(position), 0), vec4f(LARGEST));
     if HAS_GLOW {
@@ -94,13 +95,7 @@ fn mixed(position: vec2f, size_px: vec2f) -> vec4f {
         let of_sharp = ((1.0 - smooth_part) * (1.0 - stars) + stars * brightness) * glowing.a;
         pixel = pixel * of_sharp + glowing * (smooth_part * (1.0 - stars) * glowing.a);
     }
-    return pixel;
-}
-
-// The finished pixel, linear.
-fn develop(position: vec2f) -> vec3f {
-    let size_px = vec2f(textureDimensions(hdr));
-    let rgb = min(mixed(position, size_px).rgb, vec3f(LARGEST));
+    let rgb = min(pixel.rgb, vec3f(LARGEST));
     let light = (rgb.r + rgb.g + rgb.b) * (1.0 / 3.0);
     let x = state.slope * light;
     let shown = min(log(x + sqrt(x * x + 1.0)) * state.scale, 2.0);
@@ -153,55 +148,33 @@ fn fs_encoded(@builtin(position) position: vec4f) -> @location(0) vec4f {
 }
 
 // Of a map: log2 of the pixel's intensity, and where its mean is along the palette.
-fn map_values(position: vec2f, size_px: vec2f) -> vec2f {
-    let pixel = mixed(clamp(position, vec2f(0.5), size_px - 0.5), size_px);
-    let part = pixel.r / max(pixel.r + pixel.g, 1e-30);
-    return vec2f(log2(max(intensity(pixel), 1e-30)), MEAN_SPAN * (part - 0.5) + 0.5);
+fn map_values(pixel: vec2u) -> vec2f {
+    let light = textureLoad(hdr, min(pixel, textureDimensions(hdr) - 1u), 0);
+    let part = light.r / max(light.r + light.g, 1e-30);
+    return vec2f(log2(max(intensity(light), 1e-30)), MEAN_SPAN * (part - 0.5) + 0.5);
 }
 
 fn map_line(values: vec2f) -> f32 {
     return tone.map.line_from + tone.map.line_factor * select(values.x, values.y, tone.map.kind == 2u);
 }
 
-// The part of a line's shade that is drawn at a pixel with these values.
-fn map_drawn(position: vec2f, size_px: vec2f, here: vec2f) -> f32 {
-    let right = vec2f(1.0, 0.0);
-    let below = vec2f(0.0, 1.0);
-    let line = map_line(here);
-    let change = abs(map_line(map_values(position + right, size_px)) - line)
-        + abs(map_line(map_values(position + below, size_px)) - line);
-    let apart = abs(line - floor(line + 0.5));
-    // A pixel and a half wide; left out where noise would cover everything with lines.
-    let near = clamp(1.5 - apart / max(change, 1e-6), 0.0, 1.0) * clamp(2.0 - 4.0 * change, 0.0, 1.0);
-    if near <= 0.0 {
-        return 0.0;
-    }
-    // Nor around a single body, where the map changes back within a short distance.
-    let reach = floor(2.0 * shrink_factor(size_px) + 0.5);
-    let wide = abs(map_line(map_values(position + reach * right, size_px))
-            - map_line(map_values(position - reach * right, size_px)))
-        + abs(map_line(map_values(position + reach * below, size_px))
-            - map_line(map_values(position - reach * below, size_px)));
-    let steady = clamp(wide / (reach * max(change, 1e-6)) - 0.5, 0.0, 1.0);
-    var crowded = 0.0;
-    if HAS_GLOW {
-        crowded = enough(exp2(here.x) * tone.smoothing.crowding);
-    }
-    return near * max(steady, crowded);
-}
-
 // A map, with lines of equal value. The reference implementation is src/render/map.rs.
 @fragment
 fn fs_map(@builtin(position) position: vec4f) -> @location(0) vec4f {
-    let size_px = vec2f(textureDimensions(hdr));
-    let here = map_values(position.xy, size_px);
+    let pixel = vec2u(position.xy);
+    let here = map_values(pixel);
     let brightness = (here.x - tone.map.light_from) * tone.map.light_factor;
     let part = clamp(select(brightness, here.y, tone.map.kind == 2u), 0.0, 1.0);
     let along = part * f32(SCALE_STEPS - 1u);
     let first = min(u32(along), SCALE_STEPS - 2u);
     let own = mix(tone.scale[first].rgb, tone.scale[first + 1u].rgb, along - f32(first));
-    let shade = 1.0 - LINE_SHADE * map_drawn(position.xy, size_px, here);
-    let linear = mix(tone.background, own * shade, clamp(16.0 * brightness, 0.0, 1.0));
+    let line = map_line(here);
+    let change = abs(map_line(map_values(pixel + vec2u(1u, 0u))) - line)
+        + abs(map_line(map_values(pixel + vec2u(0u, 1u))) - line);
+    let apart = abs(line - floor(line + 0.5));
+    // A pixel and a half wide; left out where noise would cover everything with lines.
+    let drawn = clamp(1.5 - apart / max(change, 1e-6), 0.0, 1.0) * clamp(2.0 - 4.0 * change, 0.0, 1.0);
+    let linear = mix(tone.background, own * (1.0 - LINE_SHADE * drawn), clamp(16.0 * brightness, 0.0, 1.0));
     return vec4f(select(linear, srgb_encode(linear), ENCODES), 1.0);
 }
 

@@ -138,7 +138,9 @@ pub fn light_unit(view: &View, look: &LookUniform, limits: RadiusLimits) -> f32 
         .map(|component| {
             let radius_px =
                 f64::from(component.radius_in_world) * f64::from(view.focal_px) / distance;
-            let coverage = radius_px / radius_px.clamp(least, most_px);
+            // Where bodies are dense, kernels of maps are narrow.
+            let drawn_px = if is_map { least } else { radius_px.clamp(least, most_px) };
+            let coverage = radius_px / drawn_px;
             let peak = match look.colour_by {
                 0 if component.is_gas > 0.0 => f64::from(component.white_peak) * most(&NEW_STARS),
                 0 => most(&component.peak).max(1.3 * f64::from(component.white_peak)) * tint,

@@ -119,7 +119,7 @@ impl CpuCanvas {
         let levels = self.meter.expose(style.exposure, &counts, elapsed);
         let curve = ToneCurve::new(levels, style.stops as f32);
         let mut image = match style.colour_by.is_map() {
-            true => self.developer.map(&self.hdr, glow, look),
+            true => self.developer.map(&self.hdr, look),
             false => self.developer.develop(&self.hdr, glow, &curve, style),
         };
         if style.sky > 0.0 {

@@ -41,8 +41,9 @@ const NEIGHBOURHOOD_LINES: u32 = 20;
 pub const MOST_PART: f32 = 0.97;
 /// Side in pixels of the shrunk picture of a level that is always shown: no haze is wider.
 pub const WIDEST: f32 = 32.0;
-/// [`Smoothing::least_void`] of light and of maps, whose palettes show single bodies as blobs.
-const LEAST_VOID: [f32; 2] = [4.0, 8.0];
+/// Pixels of levels from this side on are compared with what chance explains; finer ones would show
+/// the gaps between bodies.
+pub const LEAST_VOID: f32 = 4.0;
 /// The variance of a pixel's number of bodies relative to its mean, in units of `ENOUGH`, at which
 /// a lack of light is half trusted: seven times that of a kernel as wide as three pixels.
 pub const VOID: f32 = 0.14;
@@ -55,9 +56,6 @@ const ENOUGH_SHARP: f64 = 40.0;
 const STARS: f64 = 0.05;
 /// The same with streaks, which are to be followed by eye.
 const STREAKS: f64 = 0.1;
-/// How many bodies count in maps relative to pictures of light, for the levels and for the sharp
-/// picture.
-const MAPS_SHOW: [f64; 2] = [0.18, 0.06];
 /// The area of a kernel of the sharp picture, in pixels of the shrunk one: that of the least
 /// sprite.
 const SHARP_AREA: f64 = 0.3;
@@ -123,11 +121,8 @@ pub struct Smoothing {
     pub stars: f32,
     /// 1 if the result of the levels is mixed in.
     pub is_on: u32,
-    /// Pixels of levels from this side on are compared with what chance explains; finer ones would
-    /// show the gaps between bodies.
-    pub least_void: f32,
     /// Padding to a multiple of 16 bytes.
-    pub pad: u32,
+    pub pad: [u32; 2],
 }
 
 impl Smoothing {
@@ -140,30 +135,22 @@ impl Smoothing {
         let world_per_px = camera.world_per_px(picture) * f64::from(pyramid.factor);
         let radius_px = look.median_radius / world_per_px;
         let stars = (look.light / (std::f64::consts::PI * radius_px * radius_px)).min(1e12);
-        // Maps show no single bodies, and their lines need less noise.
-        let is_map = style.colour_by.is_map();
-        let [shown, shown_sharp] = if is_map { MAPS_SHOW } else { [1.0; 2] };
         // A few bodies are each visible on their own, with wings around them.
         let few = (500.0 / look.drawn.max(1) as f64).min(1.0);
         let cell = f64::from(pyramid.neighbourhood);
         Self {
-            crowding: (shown * stars / ENOUGH) as f32,
-            sharp_crowding: (shown_sharp * stars * SHARP_AREA / ENOUGH_SHARP) as f32,
-            stars: (match (is_map, style.streak_time > 0.0) {
-                (true, _) => 0.0,
-                (false, true) => STREAKS,
-                (false, false) => STARS,
-            } * (1.0 - few)) as f32,
-            least_sharp: (0.5 * few * few).max(if is_map { 0.0 } else { 0.016 }) as f32,
-            least_part: (0.3 * few).max(if is_map { 0.0 } else { 0.05 }) as f32,
+            crowding: (stars / ENOUGH) as f32,
+            sharp_crowding: (stars * SHARP_AREA / ENOUGH_SHARP) as f32,
+            stars: (if style.streak_time > 0.0 { STREAKS } else { STARS } * (1.0 - few)) as f32,
+            least_sharp: (0.5 * few * few).max(0.016) as f32,
+            least_part: (0.3 * few).max(0.05) as f32,
             bloom: style.bloom as f32,
             evenness: (0.5 * style.local_exposure * (1.0 - few * few)) as f32,
             // Less than a star in the whole neighbourhood counts as sky.
             dimmest: (0.5 / (stars.max(1e-12) * cell * cell)).clamp(3e-4, 1e4) as f32,
             neighbourhood: pyramid.neighbourhood,
             is_on: u32::from(style.bloom > 0.0 || style.local_exposure > 0.0),
-            least_void: LEAST_VOID[usize::from(is_map)],
-            pad: 0,
+            pad: [0; 2],
         }
     }
 
@@ -177,7 +164,7 @@ impl Smoothing {
         let least = at_most(at_least(self.least_part, cell / WIDEST), MOST_PART);
         let crowded = self.crowding * (cell * cell);
         let lacking = at_least(coarse - fine, 0.0);
-        let square = if cell >= self.least_void { lacking * lacking * crowded } else { 0.0 };
+        let square = if cell >= LEAST_VOID { lacking * lacking * crowded } else { 0.0 };
         let void = square / at_least(square + VOID * coarse, 1e-30);
         least + (MOST_PART - least) * at_least(enough(coarse * crowded), void)
     }

@@ -253,7 +253,9 @@ impl GpuCanvas {
             }
             None => Adding::choose(gpu.device, points.count, size),
         };
-        self.retarget(gpu, light_format(gpu.device, points.count), adding)?;
+        // Hundreds of kernels overlap on a pixel of a map: half floats would lose their wings.
+        let overlapping = if look.style.colour_by.is_map() { u32::MAX } else { points.count };
+        self.retarget(gpu, light_format(gpu.device, overlapping), adding)?;
         let view = camera.view_in(size, &points.scale)?;
         let limits = look.radius_limits_px(size);
         let (targets, groups) = (&self.targets, &self.glow_groups);

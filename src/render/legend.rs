@@ -1,9 +1,10 @@
 //! The legend: a colour scale's numbers with their units, and the names of components.
 
 use super::look::Look;
+use super::map::{MapUniform, velocity_step};
 use super::measures::magnitude;
 pub use super::measures::{colour_unit, speed_unit};
-use super::overlay::{number_of, round_below};
+use super::overlay::{round_below, round_number};
 use super::palette::{GLOWING_GAS, NEW_STARS, THIN_GAS, component_colour};
 use super::style::ColourBy;
 use super::tone::srgb_encode;
@@ -13,96 +14,117 @@ use crate::units::{Measure, Units};
 /// Components beyond this number are left out of the legend.
 const MOST_NAMES: usize = 8;
 
-/// The quantity of the colour scale, with its unit, and the numbers at its ends; `None` if bodies
-/// are coloured by component.
-pub fn colour_bar(look: &Look, units: &Units) -> Option<(String, [String; 2])> {
-    let what = match look.style.colour_by {
+/// A colour scale with its numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ColourBar {
+    /// The quantity, with its unit, and the distance of a map's lines.
+    pub name: String,
+    /// Where ticks are along the scale, 0 to 1: at the lines of a map, else at the labels.
+    pub ticks: Vec<f64>,
+    /// Where numbers are along the scale, in either order: round ones, or if there are none those at
+    /// its ends. To stay within the scale, a label has that part of its width to the left.
+    pub labels: Vec<(f64, String)>,
+}
+
+/// The colour scale; `None` if bodies are coloured by component. `width` is that of a label and the
+/// gap beside it, in units of the scale's length; labels do not overlap.
+pub fn colour_bar(look: &Look, units: &Units, width: impl Fn(&str) -> f64) -> Option<ColourBar> {
+    let by = look.style.colour_by;
+    let what = match by {
         ColourBy::Component => return None,
         ColourBy::Age => {
-            return Some(("age".to_owned(), ["young, outer".to_owned(), "old, inner".to_owned()]));
+            let labels = vec![(0.0, "young, outer".to_owned()), (1.0, "old, inner".to_owned())];
+            return Some(ColourBar { name: "age".to_owned(), ticks: Vec::new(), labels });
         }
         ColourBy::Speed => "speed",
         ColourBy::Acceleration => "acceleration",
         ColourBy::Density => "density",
         ColourBy::SurfaceDensity => "surface density",
-        ColourBy::SurfaceBrightness => {
-            let ends = [look.least_value, look.most_value].map(|end| brightness(end, units));
-            return Some((
-                "mag/arcsec\u{b2} (V, M/L = 1)".to_owned(),
-                ends.map(|end| format!("{end:.1}")),
-            ));
-        }
+        ColourBy::SurfaceBrightness => "mag/arcsec\u{b2} (V, M/L = 1)",
         ColourBy::Velocity => "velocity away",
     };
-    let Measure { factor, name } = colour_unit(look.style.colour_by, units);
-    let name = if name.is_empty() { what.to_owned() } else { format!("{what} in {name}") };
-    Some((name, [look.least_value, look.most_value].map(|end| short(end * factor))))
-}
-
-/// The surface brightness of a surface density in the bodies' units.
-fn brightness(surface_density: f64, units: &Units) -> f64 {
-    magnitude(surface_density * colour_unit(ColourBy::SurfaceBrightness, units).factor)
-}
-
-/// Round numbers within a colour scale whose values are proportional to the place along it.
-fn even_marks([from, to]: [f64; 2]) -> Vec<(f64, String)> {
-    let (digit, power) = round_below(0.5 * (to - from).abs());
-    let step = f64::from(digit) * libm::pow(10.0, f64::from(power));
-    let [first, last] = [from.min(to), from.max(to)].map(|end| libm::ceil(end / step) as i64);
-    let mark = |nth: i64| {
-        let part = (nth as f64 * step - from) / (to - from);
-        let label = number_of(digit, power);
-        let label = match nth {
-            0 => "0".to_owned(),
-            1 => label,
-            -1 => format!("-{label}"),
-            _ => format!("{}", nth as f64 * step),
-        };
-        (1e-9..1.0 - 1e-9).contains(&part).then_some((part, label))
+    let Measure { factor, name: unit } = colour_unit(by, units);
+    let ends = [look.least_value, look.most_value].map(|end| end * factor);
+    let is_named = !unit.is_empty() && by != ColourBy::SurfaceBrightness;
+    let name = if is_named { format!("{what} in {unit}") } else { what.to_owned() };
+    let (candidates, ends) = match by {
+        ColourBy::SurfaceBrightness => (even_marks(ends.map(magnitude)), ends.map(magnitude)),
+        ColourBy::Velocity => (even_marks(ends), ends),
+        _ => (log_marks(ends), ends),
     };
-    let mut marks: Vec<_> = (first..=last).take(99).filter_map(mark).collect();
-    marks.sort_by(|a, b| a.0.total_cmp(&b.0));
-    marks
+    let fits = |labels: &Vec<(f64, String)>| {
+        let mut spans: Vec<_> = labels
+            .iter()
+            .map(|(part, label)| (part * (1.0 - width(label)), width(label)))
+            .collect();
+        spans.sort_by(|a, b| a.0.total_cmp(&b.0));
+        labels.len() > 1 && spans.windows(2).all(|pair| pair[0].0 + pair[0].1 <= pair[1].0)
+    };
+    let round = candidates.into_iter().find(fits);
+    let marks = round.as_ref().map_or(Vec::new(), |labels| labels.iter().map(|l| l.0).collect());
+    let labels = round.unwrap_or_else(|| vec![(0.0, short(ends[0])), (1.0, short(ends[1]))]);
+    let (name, ticks) = match by {
+        ColourBy::SurfaceDensity => (name + ", two lines a decade", MapUniform::new(look).lines()),
+        ColourBy::SurfaceBrightness => (name + ", a line each", MapUniform::new(look).lines()),
+        ColourBy::Velocity => {
+            let step = velocity_step(look);
+            let power = libm::floor(libm::log10(step)) as i32;
+            let name = format!("{name}, a line every {}", round_number(step, power));
+            (name, MapUniform::new(look).lines())
+        }
+        _ => (name, marks),
+    };
+    Some(ColourBar { name, ticks, labels })
 }
 
-/// Round numbers within the colour scale: how far along it each is, 0 to 1, and its label. Powers of
-/// ten, at most eight of them; within less than two decades also 2 and 5 times these. Of magnitudes
-/// and velocities, multiples of a round number.
-pub fn marks(look: &Look, units: &Units) -> Vec<(f64, String)> {
-    let by = look.style.colour_by;
-    let ends = [look.least_value, look.most_value];
-    let unit = colour_unit(by, units).factor;
-    match by {
-        ColourBy::Component | ColourBy::Age => return Vec::new(),
-        ColourBy::SurfaceBrightness => return even_marks(ends.map(|end| brightness(end, units))),
-        ColourBy::Velocity => return even_marks(ends.map(|end| end * unit)),
-        _ => {}
-    }
-    let [low, high] = [look.least_value, look.most_value].map(|end| libm::log10(end * unit));
+/// Sets of round numbers within a colour scale whose values are proportional to the place along it,
+/// from dense to sparse: where they are along it, and their labels.
+fn even_marks([from, to]: [f64; 2]) -> Vec<Vec<(f64, String)>> {
+    let span = (to - from).abs();
+    let steps = [8.0, 4.0, 2.0, 1.0].map(|parts| round_below(span / parts));
+    let marks = |(digit, power): (u32, i32)| {
+        let step = f64::from(digit) * libm::pow(10.0, f64::from(power));
+        let [first, last] =
+            [libm::ceil(from.min(to) / step), libm::floor(from.max(to) / step)].map(|n| n as i64);
+        let mark = |nth: i64| {
+            let value = nth as f64 * step;
+            ((value - from) / (to - from), round_number(value, power))
+        };
+        (first..=last).take(99).map(mark).collect()
+    };
+    steps.into_iter().map(marks).collect()
+}
+
+/// The same where logarithms are proportional to the place: within less than two decades 1, 2 and 5
+/// times powers of ten, else powers of ten.
+fn log_marks(ends: [f64; 2]) -> Vec<Vec<(f64, String)>> {
+    let [low, high] = ends.map(libm::log10);
     let decades = high - low;
     if !(decades.is_finite() && decades > 0.0) {
         return Vec::new();
     }
-    let digits: &[u32] = if decades < 2.0 { &[1, 2, 5] } else { &[1] };
-    let every = libm::ceil(decades / 8.0) as usize;
-    let powers = (libm::floor(low) as i32..=libm::floor(high) as i32).step_by(every);
-    let all = powers.flat_map(|power| digits.iter().map(move |&digit| (digit, power)));
-    let place = |(digit, power): (u32, i32)| {
-        let part = (f64::from(power) + libm::log10(f64::from(digit)) - low) / decades;
-        ((1e-9..1.0 - 1e-9).contains(&part)).then(|| (part, number_of(digit, power)))
+    let marks = |digits: &'static [u32], every: usize| {
+        let powers = (libm::floor(low) as i32..=libm::floor(high) as i32).filter(move |power| {
+            // Multiples, so that 1 is among them.
+            power.rem_euclid(every as i32) == 0
+        });
+        let place = move |(digit, power): (u32, i32)| {
+            let value = f64::from(digit) * libm::pow(10.0, f64::from(power));
+            let part = (libm::log10(value) - low) / decades;
+            (-1e-9..1.0 + 1e-9).contains(&part).then(|| (part, round_number(value, power)))
+        };
+        let all = powers.flat_map(|power| digits.iter().map(move |&digit| (digit, power)));
+        all.filter_map(place).collect()
     };
-    all.filter_map(place).collect()
+    let dense = (decades < 2.0).then(|| marks(&[1, 2, 5], 1));
+    dense.into_iter().chain([1, 2, 3, 5, 10, 20, 50, 100].map(|every| marks(&[1], every))).collect()
 }
 
 /// The number with two significant digits.
 fn short(value: f64) -> String {
-    let power = libm::floor(libm::log10(value.abs().max(1e-300)));
-    if !(-3.0..5.0).contains(&power) {
-        return format!("{value:.1e}");
-    }
-    let digits = (1.0 - power).max(0.0) as usize;
-    let unit = libm::pow(10.0, power - 1.0);
-    format!("{:.digits$}", (value / unit).round() * unit)
+    let power = libm::floor(libm::log10(value.abs().max(1e-300))) as i32 - 1;
+    let unit = libm::pow(10.0, f64::from(power));
+    round_number((value / unit).round() * unit, power)
 }
 
 /// The colour at `part` of the palette, as the screen shows it in a picture with that look.
@@ -179,65 +201,80 @@ mod tests {
         component_colours(&look, &bodies.components)
     }
 
-    #[test]
-    fn marks_are_round_numbers_at_their_places() {
-        let of = |range: [f64; 2], units: &Units| {
-            let style =
-                Style { colour_by: ColourBy::Speed, value_range: Some(range), ..Style::default() };
-            marks(&Look::new(&style, &galaxy(0), None).unwrap(), units)
-        };
-        let labels = |range| of(range, &Units::default()).into_iter().map(|(_, label)| label);
-        assert_eq!(labels([0.3, 40.0]).collect::<Vec<_>>(), ["1", "10"]);
-        assert_eq!(labels([0.5, 9.0]).collect::<Vec<_>>(), ["1", "2", "5"]);
-        assert!((3..=8).contains(&labels([1e-90, 1e90]).count()));
-        assert_eq!(labels([3.0, 3.5]).count(), 0);
-        // A unit of length per unit of time is 262 km/s: 131 to 524 km/s.
-        let units =
-            Units { length: "3.5 kpc".into(), time: "13.05 Myr".into(), ..Units::default() };
-        let found = of([0.5, 2.0], &units);
-        assert_eq!((found.len(), found[0].1.as_str(), found[1].1.as_str()), (2, "200", "500"));
-        let part = libm::log2(200.0 / 131.1) / 2.0;
-        assert!((found[0].0 - part).abs() < 0.01, "{found:?}");
+    /// The scale of a legend that is as long as 24 letters.
+    fn bar_of(colour_by: ColourBy, range: [f64; 2], units: &Units) -> ColourBar {
+        let style = Style { colour_by, value_range: Some(range), ..Style::default() };
+        let look = Look::new(&style, &galaxy(0), None).unwrap().in_units(units);
+        colour_bar(&look, units, |label| (label.len() + 1) as f64 / 24.0).unwrap()
+    }
+
+    fn labels(bar: &ColourBar) -> Vec<&str> {
+        bar.labels.iter().map(|(_, label)| label.as_str()).collect()
     }
 
     #[test]
-    fn maps_have_scales_in_astronomers_units() {
-        let of = |colour_by, range: [f64; 2]| {
-            let units = Units {
-                length: "2 kpc".into(),
-                mass: "1e10 Msun".into(),
-                time: "10 Myr".into(),
-                ..Units::default()
-            };
-            let style = Style { colour_by, value_range: Some(range), ..Style::default() };
-            let look = Look::new(&style, &galaxy(0), None).unwrap().in_units(&units);
-            (colour_bar(&look, &units).unwrap(), marks(&look, &units))
+    fn labels_are_round_numbers_at_their_places() {
+        let of = |range| bar_of(ColourBy::Speed, range, &Units::default());
+        assert_eq!(labels(&of([0.3, 40.0])), ["1", "10"]);
+        assert_eq!(labels(&of([0.5, 9.0])), ["0.5", "1", "2", "5"]);
+        assert_eq!(labels(&of([1e-8, 1.0])), ["1e-6", "0.001", "1"]);
+        assert_eq!(labels(&of([3.0, 3.5])), ["3.0", "3.5"]);
+        // A unit of length per unit of time is 262 km/s: 131 to 524 km/s.
+        let units =
+            Units { length: "3.5 kpc".into(), time: "13.05 Myr".into(), ..Units::default() };
+        let found = bar_of(ColourBy::Speed, [0.5, 2.0], &units);
+        assert_eq!((found.name.as_str(), labels(&found)), ("speed in km/s", vec!["200", "500"]));
+        let part = libm::log2(200.0 / 131.1) / 2.0;
+        assert!((found.labels[0].0 - part).abs() < 0.01, "{found:?}");
+    }
+
+    #[test]
+    fn labels_do_not_overlap_and_stay_within_the_scale() {
+        for colour_by in [ColourBy::Speed, ColourBy::SurfaceDensity, ColourBy::Velocity] {
+            for decades in 1..60 {
+                let least = libm::pow(10.0, -0.37 * f64::from(decades));
+                let from = if colour_by == ColourBy::Velocity { -1.3 } else { least };
+                let bar = bar_of(colour_by, [from, 1.7], &Units::default());
+                let mut after = 0.0;
+                for (part, label) in &bar.labels {
+                    let width = (label.len() + 1) as f64 / 24.0;
+                    let left = part * (1.0 - width);
+                    assert!(left >= after - 1e-6 && left + width < 1.0 + 1e-6, "{bar:?}");
+                    after = left + width;
+                }
+                assert!(bar.labels.len() > 1, "{bar:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn maps_have_scales_in_astronomers_units_with_their_lines() {
+        let units = Units {
+            length: "2 kpc".into(),
+            mass: "1e10 Msun".into(),
+            time: "10 Myr".into(),
+            ..Units::default()
         };
-        // 1e10 Msun on (2000 pc)^2 are 2500 Msun/pc^2.
-        let ((name, ends), found) = of(ColourBy::SurfaceDensity, [2e-4, 0.2]);
-        assert_eq!(
-            (name.as_str(), ends),
-            ("surface density in Msun/pc\u{b2}", ["0.50".into(), "500".into()])
-        );
-        let labels = |found: &[(f64, String)]| -> Vec<String> {
-            found.iter().map(|(_, label)| label.clone()).collect()
-        };
+        // 1e10 Msun on (2000 pc)^2 are 2500 Msun/pc^2: 0.5 to 500.
+        let found = bar_of(ColourBy::SurfaceDensity, [2e-4, 0.2], &units);
+        assert_eq!(found.name, "surface density in Msun/pc\u{b2}, two lines a decade");
         assert_eq!(labels(&found), ["1", "10", "100"]);
-        // 26.38 mag/arcsec^2 are 1 solar luminosity per square parsec.
-        let ((name, ends), found) = of(ColourBy::SurfaceBrightness, [2e-4, 0.2]);
-        assert_eq!(
-            (name.as_str(), ends),
-            ("mag/arcsec\u{b2} (V, M/L = 1)", ["27.1".into(), "19.6".into()])
-        );
-        assert_eq!(
-            labels(&found),
-            ["20", "22", "24", "26"].map(String::from).into_iter().rev().collect::<Vec<_>>()
-        );
+        assert_eq!(found.ticks.len(), 6);
+        for (nth, tick) in found.ticks.iter().enumerate() {
+            let place = (0.5 * nth as f64 + libm::log10(2.0)) / 3.0;
+            assert!((tick - place).abs() < 1e-3, "{found:?}");
+        }
+        // 26.38 mag/arcsec^2 are 1 solar luminosity per square parsec: 27.1 to 19.6.
+        let found = bar_of(ColourBy::SurfaceBrightness, [2e-4, 0.2], &units);
+        assert_eq!(found.name, "mag/arcsec\u{b2} (V, M/L = 1), a line each");
+        assert_eq!(labels(&found), ["20", "22", "24", "26"]);
+        assert_eq!(found.ticks.len(), 8);
         // 2 kpc in 10 Myr are 195.6 km/s.
-        let ((name, ends), found) = of(ColourBy::Velocity, [-1.0, 1.0]);
-        assert_eq!((name.as_str(), ends), ("velocity away in km/s", ["-200".into(), "200".into()]));
+        let found = bar_of(ColourBy::Velocity, [-1.0, 1.0], &units);
+        assert_eq!(found.name, "velocity away in km/s, a line every 20");
         assert_eq!(labels(&found), ["-100", "0", "100"]);
-        assert!((found[1].0 - 0.5).abs() < 1e-9 && found[2].0 > 0.7, "{found:?}");
+        assert_eq!(found.ticks.len(), 19);
+        assert!((found.labels[1].0 - 0.5).abs() < 1e-9 && found.labels[2].0 > 0.7, "{found:?}");
     }
 
     #[test]

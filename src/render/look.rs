@@ -152,6 +152,9 @@ impl Look {
         let scene_radius = median_radius(&points);
         // The rest of a body's light goes to its streak.
         let own_part = if style.streak_time > 0.0 { 1.0 - STREAK_PART } else { 1.0 };
+        let medium = survey.medium(style);
+        // In a map that of a kernel, where the medium's density is one unit.
+        let kernel = medium.filter(|_| style.colour_by.is_map()).map(|plan| plan.kernel_radius());
         let mut uniform: Box<LookUniform> = bytemuck::zeroed_box();
         uniform.variety = style.variety as f32;
         uniform.depth_cue = style.depth_cue as f32;
@@ -171,7 +174,7 @@ impl Look {
             // not the extent.
             let apart = if part.spacing > 0.0 { 0.4 * part.spacing } else { f64::INFINITY };
             let (weight, (_, size)) = (weight_of(part), light_and_size(part.role));
-            let radius = (own * closeness).min(apart) * size * style.sprite_size;
+            let radius = kernel.unwrap_or((own * closeness).min(apart) * size) * style.sprite_size;
             let ratio = scene_radius / radius;
             // The profile (1 - u^2)^4 holds a fifth of an even disk's light.
             let white_peak = match style.draws(part.role) {
@@ -201,7 +204,7 @@ impl Look {
             light,
             median_radius: scene_radius,
             ages: None,
-            medium: survey.medium(style),
+            medium,
             drift: survey.drift,
             sizes,
             surface: (mass / (PI * scene_radius * scene_radius)).max(f64::MIN_POSITIVE),
@@ -415,10 +418,14 @@ impl Look {
         if every < 2 || self.style.streak_time > 0.0 {
             return self;
         }
-        let brighter = every as f32;
-        for component in &mut self.uniform.components {
+        // The kernels of maps hold as many of the bodies that are drawn.
+        let wider = if self.style.colour_by.is_map() { libm::cbrt(f64::from(every)) } else { 1.0 };
+        let brighter = (f64::from(every) / (wider * wider)) as f32;
+        for (component, [radius, _]) in self.uniform.components.iter_mut().zip(&mut self.sizes) {
             component.peak = component.peak.map(|channel| channel * brighter);
             component.white_peak *= brighter;
+            *radius *= wider;
+            component.radius_in_world = *radius as f32;
         }
         self.light /= f64::from(every);
         self.every *= every;
@@ -437,8 +444,15 @@ impl Look {
     /// many bodies single ones are invisible and the cost is that of their pixels: they may be
     /// smaller. More than a few hundred bodies are points, however near: what is smooth is made of
     /// all of them (`glow`).
+    ///
+    /// The kernels of maps are between 1/160, for lines without the noise of single pixels, and an
+    /// eighth of the picture: those of the few bodies far outside would take most of the time, and are
+    /// wider only where a map's scale has ended.
     pub fn radius_limits_px(&self, size: PictureSize) -> [f32; 2] {
         let side = size.shorter_side() as f32;
+        if self.style.colour_by.is_map() {
+            return [side / 160.0, 0.125 * side].map(|radius| radius.max(1.6));
+        }
         let drawn = self.drawn.max(1) as f32;
         let few = (5000.0 / drawn).powf(0.25).clamp(1.0, 4.0);
         let many = (100_000.0 / drawn).powf(0.25).clamp(0.6, 1.0);

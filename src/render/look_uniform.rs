@@ -11,7 +11,8 @@ pub const MAX_COMPONENTS: usize = 256;
 pub struct ComponentLook {
     /// Peak intensity of a sprite of full size, linear RGB; 0 draws nothing.
     pub peak: [f32; 3],
-    /// Radius at which a sprite's light ends, in units of the points' [`super::scale::Scale`].
+    /// Radius at which a sprite's light ends, in units of the points' [`super::scale::Scale`]; in maps
+    /// where the density of bodies is 1.
     pub radius_in_world: f32,
     /// Intensity without colour, for colour scales.
     pub white_peak: f32,

@@ -3,13 +3,13 @@
 //!
 //! The sprites of a map have the light that is their mass, so that the intensity of a pixel is a
 //! surface density: 1 is all drawn mass spread evenly over a disk with the median radius, seen at
-//! any distance. What is averaged is the ratio of red to green. The smooth picture is mixed in as
-//! for light: where bodies are sparse, a map shows the mean over a wider kernel. A line is drawn
-//! where the map changes over [`reach_px`] as it does from pixel to pixel, or where there are enough
-//! bodies for its smallest details: not around a single body. Mirrors `tone_map.wgsl`.
+//! any distance. What is averaged is the ratio of red to green. A sprite is a kernel that adapts to
+//! the density of bodies, as in smoothed-particle hydrodynamics: it holds about 64 bodies
+//! ([`super::medium`] counts them), and the sum over its pixels is the body's mass. So a sparse place
+//! shows the mean over a wider kernel, and no mass moves further than its own kernel. Mirrors
+//! `tone_map.wgsl`.
 
-use super::glow::{enough, intensity, shrink_factor};
-use super::image::PictureSize;
+use super::glow::intensity;
 use super::look::Look;
 use super::measures::{colour_unit, magnitude};
 use super::overlay::round_below;
@@ -23,23 +23,11 @@ const LINES: f64 = 10.0;
 /// How much darker lines are than the map.
 pub const LINE_SHADE: f32 = 0.65;
 
-/// Distance in pixels over which a map is compared with its change from pixel to pixel: that of two
-/// pixels of the shrunk picture, about the radius of a single body in a smooth map.
-pub fn reach_px(size: PictureSize) -> usize {
-    libm::roundf(2.0 * shrink_factor(size)) as usize
-}
-
-/// A pixel's values by [`MapUniform::values`], and those around it.
-#[derive(Clone, Copy, Debug)]
-pub struct Around {
-    /// Of the pixel itself.
-    pub here: [f32; 2],
-    /// Of its neighbours to the right and below.
-    pub next: [[f32; 2]; 2],
-    /// Of the pixels [`reach_px`] to the left, to the right, above and below.
-    pub far: [[f32; 2]; 4],
-    /// The number of pixels to these.
-    pub reach_px: f32,
+/// The distance of lines of velocity, in the unit of numbers.
+pub fn velocity_step(look: &Look) -> f64 {
+    let unit = colour_unit(look.style.colour_by, &look.units).factor;
+    let (digit, power) = round_below((look.most_value - look.least_value) * unit / LINES);
+    f64::from(digit) * libm::pow(10.0, f64::from(power))
 }
 
 /// How a map turns pixels into colours; the same layout on the host and in two shaders.
@@ -85,12 +73,22 @@ impl MapUniform {
             ColourBy::SurfaceBrightness => of(1, ends, magnitude(surface), -2.5 * per_octave),
             ColourBy::Velocity => {
                 let [from, to] = ends.map(|end| end * unit);
-                let (digit, power) = round_below((to - from) / LINES);
-                let step = f64::from(digit) * libm::pow(10.0, f64::from(power));
+                let step = velocity_step(look);
                 of(2, look.surface_range, from / step, (to - from) / step)
             }
             _ => Self::default(),
         }
+    }
+
+    /// Where lines are along the palette, 0 to 1; at most a hundred.
+    pub fn lines(&self) -> Vec<f64> {
+        let [first, last] = [0.0, 1.0].map(|part| {
+            f64::from(self.line([self.light_from + part / self.light_factor.max(1e-9), part]))
+        });
+        let span = last - first;
+        let [from, to] = [first.min(last), first.max(last)];
+        let all = (0..100).map(|k| libm::ceil(from) + f64::from(k)).take_while(|line| *line <= to);
+        all.map(|line| (line - first) / span).collect()
     }
 
     /// log2 of a pixel's intensity, and where its mean is along the palette.
@@ -103,37 +101,31 @@ impl MapUniform {
         self.line_from + self.line_factor * if self.kind == 2 { mean } else { light }
     }
 
-    /// The part of a line's shade that is drawn at a pixel, where `crowding` is
-    /// [`super::glow::Smoothing::crowding`].
-    fn drawn(&self, around: &Around, crowding: f32) -> f32 {
-        let line = self.line(around.here);
-        let change: f32 = around.next.iter().map(|&next| (self.line(next) - line).abs()).sum();
+    /// The part of a line's shade that is drawn at a pixel with values `here`, whose neighbours to the
+    /// right and below have the values `next`.
+    fn drawn(&self, here: [f32; 2], next: [[f32; 2]; 2]) -> f32 {
+        let line = self.line(here);
+        let change: f32 = next.iter().map(|&next| (self.line(next) - line).abs()).sum();
         let apart = (line - (line + 0.5).floor()).abs();
         // A pixel and a half wide; left out where noise would cover everything with lines.
-        let near = (1.5 - apart / change.max(1e-6)).clamp(0.0, 1.0);
-        let [left, right, above, below] = around.far.map(|far| self.line(far));
-        let wide = ((right - left).abs() + (below - above).abs()) / (2.0 * around.reach_px);
-        let steady = (2.0 * wide / change.max(1e-6) - 0.5).clamp(0.0, 1.0);
-        let crowded = enough(around.here[0].exp2() * crowding);
-        near * (2.0 - 4.0 * change).clamp(0.0, 1.0) * steady.max(crowded)
+        (1.5 - apart / change.max(1e-6)).clamp(0.0, 1.0) * (2.0 - 4.0 * change).clamp(0.0, 1.0)
     }
 
-    /// Linear RGB of a pixel over the background.
+    /// Linear RGB of a pixel over the background; see [`Self::values`].
     pub fn colour(
         &self,
-        around: &Around,
-        crowding: f32,
+        here: [f32; 2],
+        next: [[f32; 2]; 2],
         scale: &[[f32; 4]; SCALE_STEPS],
         background: [f32; 3],
     ) -> [f32; 3] {
-        let here = around.here;
         let brightness = (here[0] - self.light_from) * self.light_factor;
         let part = if self.kind == 2 { here[1] } else { brightness };
         let part = part.clamp(0.0, 1.0);
         let along = part * (SCALE_STEPS - 1) as f32;
         let first = (along as usize).min(SCALE_STEPS - 2);
         let weight = along - first as f32;
-        let shade = 1.0 - LINE_SHADE * self.drawn(around, crowding);
+        let shade = 1.0 - LINE_SHADE * self.drawn(here, next);
         let shown = (16.0 * brightness).clamp(0.0, 1.0);
         std::array::from_fn(|k| {
             let own = scale[first][k] + (scale[first + 1][k] - scale[first][k]) * weight;
@@ -147,30 +139,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_drawn_on_slopes_and_around_many_bodies_but_not_around_one() {
+    fn lines_are_a_pixel_and_a_half_wide_and_left_out_in_noise() {
         let map =
             MapUniform { kind: 1, light_factor: 0.1, line_factor: 1.0, ..MapUniform::default() };
-        let reach = reach_px(PictureSize::new(1280, 720).unwrap());
-        assert_eq!(reach, 8);
-        let most = |value: &dyn Fn(f32, f32) -> f32, crowding: f32| {
-            let at = |x: i32, y: i32| [value(x as f32, y as f32), 0.5];
-            let r = reach as i32;
-            let drawn = |x: i32, y: i32| {
-                let around = Around {
-                    here: at(x, y),
-                    next: [at(x + 1, y), at(x, y + 1)],
-                    far: [at(x - r, y), at(x + r, y), at(x, y - r), at(x, y + r)],
-                    reach_px: reach as f32,
-                };
-                map.drawn(&around, crowding)
-            };
-            (-12..12).flat_map(|x| (-12..12).map(move |y| drawn(x, y))).fold(0.0, f32::max)
+        let drawn = |value: &dyn Fn(f32) -> f32, x: i32| {
+            let at = |x: i32| [value(x as f32), 0.5];
+            map.drawn(at(x), [at(x + 1), at(x)])
         };
-        let slope = |x: f32, _: f32| 0.05 * x;
-        // Line 1 is a circle with a radius of 3.3 pixels.
-        let bump = |x: f32, y: f32| 0.8 + 0.5 * (-(x * x + y * y) / 12.0).exp();
-        assert_eq!(most(&slope, 0.0), 1.0);
-        assert!(most(&bump, 0.0) < 0.1, "{}", most(&bump, 0.0));
-        assert!(most(&bump, 100.0) > 0.9);
+        // Line 1 is at 20 pixels.
+        let slope = |x: f32| 0.05 * x;
+        let along: f32 = (10..30).map(|x| drawn(&slope, x)).sum();
+        assert_eq!((drawn(&slope, 20), drawn(&slope, 18)), (1.0, 0.0));
+        assert!((1.5..=2.5).contains(&along), "{along}");
+        let noise = |x: f32| if x % 2.0 == 0.0 { 0.6 } else { 1.4 };
+        assert!((10..30).all(|x| drawn(&noise, x) == 0.0));
     }
 }

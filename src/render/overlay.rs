@@ -32,7 +32,7 @@ impl ScaleBar {
         let shown_per_px = camera.world_per_px(size) * worth;
         let (digit, power) = round_below(most_px * shown_per_px);
         let shown = f64::from(digit) * libm::pow(10.0, f64::from(power));
-        let number = number_of(digit, power);
+        let number = round_number(shown, power);
         let label = if name.is_empty() { number } else { format!("{number} {name}") };
         Self { length: shown / worth, length_px: shown / shown_per_px, label }
     }
@@ -48,16 +48,13 @@ pub fn round_below(value: f64) -> (u32, i32) {
     if digit == 10 { (1, power + 1) } else { (digit, power) }
 }
 
-/// The number in plain digits if that is short.
-pub(super) fn number_of(digit: u32, power: i32) -> String {
+/// A multiple of that power of ten, with all its digits and no more: plain ones if these are few.
+pub(super) fn round_number(value: f64, power: i32) -> String {
+    let digits = |last: i32| last.max(0) as usize;
     match power {
-        -4..=-1 => format!(
-            "{:.*}",
-            power.unsigned_abs() as usize,
-            f64::from(digit) * libm::pow(10.0, f64::from(power))
-        ),
-        0..=5 => format!("{}", u64::from(digit) * 10u64.pow(power.unsigned_abs())),
-        _ => format!("{digit}e{power}"),
+        _ if value == 0.0 => "0".to_owned(),
+        -4..=5 => format!("{value:.*}", digits(-power)),
+        _ => format!("{value:.*e}", digits(libm::floor(libm::log10(value.abs())) as i32 - power)),
     }
 }
 
@@ -144,8 +141,9 @@ mod tests {
         assert_eq!(label("", 1.0).label, "0.005");
         assert_eq!(label("light years", 100.0).label, "0.5 light years");
         assert_eq!(
-            (number_of(2, -7), number_of(5, 5), number_of(1, 6)),
-            ("2e-7".into(), "500000".into(), "1e6".into())
+            [(2e-7, -7), (5e5, 5), (1e6, 6), (-1.2e7, 6), (0.30000000000000004, -1), (0.0, -1)]
+                .map(|(value, power)| round_number(value, power)),
+            ["2e-7", "500000", "1e6", "-1.2e7", "0.3", "0"]
         );
     }
 

@@ -83,7 +83,9 @@ pub(crate) fn project_within(
     }
     let (centre_px, scale_px) = view.project(offset, depth);
     let true_radius_px = component.radius_in_world * scale_px;
-    let radius_px = true_radius_px.max(limits[0]).min(limits[1]);
+    let is_map = look.colour_by >= MAPS_FROM;
+    let narrower = if is_map { libm::exp2f(point.surroundings[0] * (-1.0 / 3.0)) } else { 1.0 };
+    let radius_px = (true_radius_px * narrower).max(limits[0]).min(limits[1]);
     let reach_px = radius_px + margin_px;
     let inside = centre_px[0] + reach_px > 0.0
         && centre_px[0] - reach_px < view.width_px
@@ -96,7 +98,7 @@ pub(crate) fn project_within(
     let coverage = true_radius_px / radius_px;
     let towards_near = ((depth - view.near) / (3.0 * view.near)).min(1.0);
     let fade = towards_near * towards_near * (3.0 - 2.0 * towards_near);
-    if look.colour_by >= MAPS_FROM {
+    if is_map {
         // Light is mass; its mean quantity is the ratio of red to green.
         let weight = component.white_peak * coverage * coverage;
         let weight = weight * (point.mass * component.inverse_mean_mass).max(0.0);

@@ -198,8 +198,9 @@ impl Style {
         if self.colour_by.is_map() {
             // Light is mass.
             (style.variety, style.depth_cue, style.gas, style.dust) = (0.0, 0.0, 0.0, 0.0);
-            (style.trail_secs, style.streak_time, style.local_exposure) = (0.0, 0.0, 0.0);
-            (style.sky, style.vignette) = (0.0, 0.0);
+            (style.trail_secs, style.streak_time, style.sky, style.vignette) = (0.0, 0.0, 0.0, 0.0);
+            // What is smooth in a map is made of kernels that keep each body's mass.
+            (style.bloom, style.local_exposure) = (0.0, 0.0);
         }
         style
     }

@@ -116,7 +116,8 @@ impl Survey {
     /// Parameters of densities and dust, if a style shows them for these bodies.
     pub(super) fn medium(&self, style: &Style) -> Option<Plan> {
         let is_drawn = |p: &&Part| p.count > 0 && style.draws(p.role);
-        let counts_all = style.colour_by == ColourBy::Density;
+        let by_number = style.colour_by.is_map();
+        let counts_all = by_number || style.colour_by == ColourBy::Density;
         let gas = self.parts.iter().filter(is_drawn).filter(|p| p.role == Role::Gas);
         let (count, weighted) =
             gas.clone().fold((0, 0.0), |(n, r), p| (n + p.count, r + p.radius * p.count as f64));
@@ -138,6 +139,7 @@ impl Survey {
             mean_mass: mass / bodies as f64,
             counted: bodies,
             counts_all,
+            by_number,
             gas: (count, weighted / count.max(1) as f64),
             flatness: flatness * (1.0 / count.max(1) as f64),
             dust: style.dust,

@@ -13,7 +13,7 @@ use super::glow::{Smoothing, at_least, at_most, shrink_factor};
 use super::hdr_image::{HdrImage, LARGEST};
 use super::image::{Image, PictureSize};
 use super::look::Look;
-use super::map::{Around, MapUniform, reach_px};
+use super::map::MapUniform;
 use super::style::Style;
 
 /// Output of the mid level, as a fraction of full scale (perceptual, 0 to 1).
@@ -162,30 +162,17 @@ impl Developer {
         self.encoded(hdr.size(), style, shade)
     }
 
-    /// The map of `hdr`, mixed with the smooth picture, if there is one.
-    pub fn map(&self, hdr: &HdrImage, glow: Option<(&HdrImage, &Smoothing)>, look: &Look) -> Image {
+    /// The map of `hdr`.
+    pub fn map(&self, hdr: &HdrImage, look: &Look) -> Image {
         let [width, height] = [hdr.size().width() as usize, hdr.size().height() as usize];
-        let mixed = Mixed::new(hdr, glow);
-        let mut values = vec![[0.0; 2]; hdr.size().pixels()];
-        values.par_chunks_mut(width).enumerate().for_each(|(y, row)| {
-            mixed.row(y, |x, pixel| row[x] = MapUniform::values(pixel));
-        });
+        let values: Vec<_> = hdr.pixels().par_iter().map(|&p| MapUniform::values(p)).collect();
         let (map, style) = (MapUniform::new(look), &look.style);
-        let reach = reach_px(hdr.size());
-        let crowding = glow.map_or(0.0, |(_, smoothing)| smoothing.crowding);
-        let shade = |y: usize, planes: &mut Planes| {
+        let shade = |y: usize, [reds, greens, blues]: &mut Planes| {
             let at = |x: usize, y: usize| values[y.min(height - 1) * width + x.min(width - 1)];
-            let (above, left) = (y.saturating_sub(reach), |x: usize| x.saturating_sub(reach));
-            let [reds, greens, blues] = planes;
             let pixels = reds.iter_mut().zip(greens).zip(blues).enumerate();
             for (x, ((red, green), blue)) in pixels {
-                let around = Around {
-                    here: at(x, y),
-                    next: [at(x + 1, y), at(x, y + 1)],
-                    far: [at(left(x), y), at(x + reach, y), at(x, above), at(x, y + reach)],
-                    reach_px: reach as f32,
-                };
-                let colour = map.colour(&around, crowding, &look.uniform.scale, style.background);
+                let (here, next) = (at(x, y), [at(x + 1, y), at(x, y + 1)]);
+                let colour = map.colour(here, next, &look.uniform.scale, style.background);
                 [*red, *green, *blue] = colour.map(f32::sqrt);
             }
         };

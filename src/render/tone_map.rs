@@ -37,8 +37,8 @@ pub struct ToneMapPass {
     enlarging: (wgpu::BindGroupLayout, wgpu::RenderPipeline),
     /// By dither (no, yes) and then by glow (without, with, with a much enlarged one).
     pipelines: [[wgpu::RenderPipeline; 3]; 2],
-    /// Of maps, by glow; compiled when one is drawn.
-    maps: [OnceCell<wgpu::RenderPipeline>; 3],
+    /// Of maps; compiled when one is drawn.
+    map: OnceCell<wgpu::RenderPipeline>,
     device: wgpu::Device,
     module: wgpu::ShaderModule,
 }
@@ -88,18 +88,16 @@ impl ToneMapPass {
             enlarging,
             sampler: smooth_sampler(gpu.device),
             pipelines,
-            maps: Default::default(),
+            map: OnceCell::new(),
             device: gpu.device.clone(),
             module,
         })
     }
 
-    /// The pipeline of maps with that entry of [`BY_GLOW`].
-    fn map(&self, glow: usize) -> &wgpu::RenderPipeline {
-        self.maps[glow].get_or_init(|| {
-            let [has_glow, is_large] = BY_GLOW[glow];
-            let encodes = f64::from(u8::from(self.encodes));
-            let constants = [("HAS_GLOW", has_glow), ("IS_LARGE", is_large), ("ENCODES", encodes)];
+    /// The pipeline of maps.
+    fn map(&self) -> &wgpu::RenderPipeline {
+        self.map.get_or_init(|| {
+            let constants = [("ENCODES", f64::from(u8::from(self.encodes)))];
             let layouts = [&self.layout];
             let drawn =
                 DrawPipeline::new(&self.module, ["vs_tile", "fs_map"], &layouts, self.format);
@@ -166,7 +164,7 @@ impl ToneMapPass {
         let is_large = has_glow && shrink_factor(targets.size) > STRAIGHT;
         let by_glow = usize::from(has_glow) + usize::from(is_large);
         let pipeline = match style.colour_by.is_map() {
-            true => self.map(by_glow),
+            true => self.map(),
             false => &self.pipelines[usize::from(style.dither)][by_glow],
         };
         let mut draw = |target, columns: u32, lines, pipeline, more: Option<&wgpu::BindGroup>| {

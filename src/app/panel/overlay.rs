@@ -6,7 +6,7 @@ use glam::DVec2;
 use super::theme::{BRIGHT, DIM};
 use super::{Facts, ViewChoice, growth, status};
 use gravitile::bodies::Component;
-use gravitile::render::legend::{bar_colour, colour_bar, component_colours};
+use gravitile::render::legend::{ColourBar, bar_colour, colour_bar, component_colours};
 use gravitile::render::overlay::{ScaleBar, axes};
 use gravitile::render::paths::Piece;
 use gravitile::render::{Camera, Look, PictureSize};
@@ -152,8 +152,10 @@ pub fn legend(ui: &Ui, look: &Look, units: &Units, components: &[Component], cov
     }
     let font = FontId::proportional(12.0);
     let colour = |[r, g, b]: [u8; 3]| Color32::from_rgb(r, g, b);
-    match colour_bar(look, units) {
-        Some((name, ends)) => {
+    let laid = |text: &str| painter.layout_no_wrap(text.to_owned(), font.clone(), DIM);
+    let width = |label: &str| f64::from((laid(label).size().x + 8.0) / BAR);
+    match colour_bar(look, units, width) {
+        Some(ColourBar { name, ticks, labels }) => {
             let left = corner - vec2(BAR, 0.0);
             for k in 0..BAR_STEPS {
                 let from = left + vec2(BAR * k as f32 / BAR_STEPS as f32, -6.0);
@@ -161,16 +163,22 @@ pub fn legend(ui: &Ui, look: &Look, units: &Units, components: &[Component], cov
                 let at = k as f32 / (BAR_STEPS - 1) as f32;
                 painter.rect_filled(part, 0.0, colour(bar_colour(look, at)));
             }
-            let [least, most] = ends;
-            painter.text(left + vec2(0.0, 2.0), Align2::LEFT_TOP, least, font.clone(), DIM);
-            painter.text(corner + vec2(0.0, 2.0), Align2::RIGHT_TOP, most, font.clone(), DIM);
+            for part in ticks {
+                let at = left + vec2(BAR * part as f32, 0.0);
+                painter.line_segment([at, at - vec2(0.0, 6.0)], Stroke::new(1.0, Color32::BLACK));
+            }
+            for (part, label) in labels {
+                let label = laid(&label);
+                let place = left + vec2((BAR - label.size().x) * part as f32, 2.0);
+                painter.galley(place, label, DIM);
+            }
             painter.text(corner - vec2(0.0, 9.0), Align2::RIGHT_BOTTOM, name, font, DIM);
         }
         None => {
             // Names are aligned at their left, and so are the dots before them.
             let rows: Vec<_> = component_colours(look, components)
                 .into_iter()
-                .map(|(name, colours)| (painter.layout_no_wrap(name, font.clone(), DIM), colours))
+                .map(|(name, colours)| (laid(&name), colours))
                 .collect();
             let widest = rows.iter().map(|(name, _)| name.size().x).fold(0.0, f32::max);
             for (row, (name, colours)) in rows.into_iter().rev().enumerate() {

@@ -27,6 +27,9 @@ pub const LEVELS: u32 = 6;
 pub const SLICES: u32 = 64;
 /// Fixed-point weight of a body of mean mass.
 pub const WEIGHT: f32 = 16.0;
+/// That of any body if they are counted by number, for kernels: an eighth, so that a cube counts from
+/// 32 bodies on, whose number is certain to a fifth.
+pub const LIGHT: f32 = 2.0;
 /// Upper bound of a body's weight.
 pub const MOST_WEIGHT: f32 = 65535.0;
 /// Fixed-point units of an optical depth of 1.
@@ -139,7 +142,8 @@ impl Accumulator<'_> {
             return;
         }
         let weight =
-            (point.mass * medium.weight_per_mass).round_ties_even().clamp(1.0, MOST_WEIGHT) as u32;
+            if medium.counts_all == 2 { LIGHT } else { point.mass * medium.weight_per_mass };
+        let weight = weight.round_ties_even().clamp(1.0, MOST_WEIGHT) as u32;
         let is_gas = component.is_gas > 0.0;
         if is_gas || medium.counts_all != 0 {
             let mut place = self.finest(point);
@@ -171,7 +175,9 @@ impl Accumulator<'_> {
     fn density(&self, point: &Point) -> f32 {
         let chance = mix_bits(point.tag);
         let part = |shift: u32| ((chance >> shift) & 1023) as f32 * (1.0 / 1024.0) - 0.5;
-        let aside = Vec3::new(part(0), part(10), part(20));
+        // Kernels are wide enough to blend cells. Next to a thin disk's cells there are empty ones.
+        let is_blended = self.medium.counts_all == 2;
+        let aside = if is_blended { Vec3::ZERO } else { Vec3::new(part(0), part(10), part(20)) };
         let finest = self.finest(point);
         let (mut density, mut surrounding) = (0.0, 0.0);
         for level in (0..LEVELS).rev() {

@@ -13,7 +13,8 @@ use gravitile::render::{
 };
 use gravitile::sim::{EngineKind, Settings, Simulation};
 
-use crate::render::gpu::{difference, gpu_painter};
+use crate::render::gpu::{devices, difference, painter_on};
+use crate::render::medium::random_numbers;
 use crate::render::two_galaxies;
 
 /// A disk with an exponential profile of scale length 1 in the xy plane, in which everything turns
@@ -91,7 +92,9 @@ fn places_of(png: &[u8], size: PictureSize, style: &Style) -> Vec<Option<f64>> {
 }
 
 fn painters(size: PictureSize) -> [Painter; 2] {
-    [Painter::cpu(size), gpu_painter(size)]
+    // Half floats lose the wings of kernels where a thousand of them overlap.
+    let (narrow, wide) = devices();
+    [Painter::cpu(size), painter_on(wide.as_ref().unwrap_or(narrow), size)]
 }
 
 /// The camera and a style for maps that can be read back: 16 bits, over black.
@@ -142,10 +145,99 @@ fn mass_in_a_surface_density_map_is_the_mass_in_sight() {
             .flatten()
             .map(|place| libm::pow(10.0, 6.0 * place) * area)
             .sum();
-        // Kernels that follow the density move 2 % more mass out of the middle than into it; some
-        // crosses the border.
-        assert!((found / expected - 1.0).abs() < 0.04, "{found} of {expected}");
+        // Some crosses the border.
+        assert!((found / expected - 1.0).abs() < 0.02, "{found} of {expected}");
     }
+}
+
+/// Bodies with the cumulative mass profile `part_within` in radius up to `most`, in the xy plane or
+/// evenly in all directions.
+fn spread(n: usize, most: f64, is_flat: bool, part_within: impl Fn(f64) -> f64) -> Bodies {
+    let mut bodies = Bodies::with_capacity(n);
+    bodies.components = vec![Component::new("stars", Role::Disk)];
+    let mut chance = random_numbers();
+    for _ in 0..n {
+        let (part, turn, height) = (chance(), TAU * chance(), 2.0 * chance() - 1.0);
+        let (mut low, mut high) = (0.0, most);
+        for _ in 0..60 {
+            let r: f64 = 0.5 * (low + high);
+            if part_within(r) < part * part_within(most) { low = r } else { high = r }
+        }
+        let z = if is_flat { 0.0 } else { height };
+        let across = (1.0 - z * z).sqrt();
+        let (sin, cos) = libm::sincos(turn);
+        let place = DVec3::new(across * cos, across * sin, z) * low;
+        bodies.push(1.0, place, DVec3::ZERO, 0);
+    }
+    bodies
+}
+
+/// The mean surface density between radii around the middle of a map seen along the z axis, and the
+/// least and largest in it.
+fn ring(
+    map: &[Option<f64>],
+    (width, length_per_px): (usize, f64),
+    [from, to]: [f64; 2],
+) -> [f64; 3] {
+    let height = map.len() / width;
+    let (mut sum, mut count, mut least, mut most) = (0.0, 0, f64::INFINITY, 0f64);
+    for (at, place) in map.iter().enumerate() {
+        let x = (at % width) as f64 + 0.5 - 0.5 * width as f64;
+        let y = (at / width) as f64 + 0.5 - 0.5 * height as f64;
+        let density = place.map_or(0.0, |place| libm::pow(10.0, 6.0 * place));
+        if (from..to).contains(&(x.hypot(y) * length_per_px)) {
+            (sum, count) = (sum + density, count + 1);
+            (least, most) = (least.min(density), most.max(density));
+        }
+    }
+    [sum / f64::from(count), least, most]
+}
+
+#[test]
+fn map_of_an_even_disk_ends_within_one_and_a_half_kernels_of_its_edge() {
+    let (size, n) = (PictureSize::new(320, 240).unwrap(), 20_000);
+    // 64 bodies a unit of area, in a disk of radius 10.
+    let bodies = spread(n, 10.0, true, |r| r * r);
+    let (camera, style) = view(ColourBy::SurfaceDensity, [1e-2, 1e4]);
+    let camera = Camera { elevation_rad: 0.5 * std::f64::consts::PI, distance: 150.0, ..camera };
+    let scale = (320, camera.distance / camera.focal_px(size));
+    let even = n as f64 / (100.0 * std::f64::consts::PI);
+    // The radius of 128 bodies; cubes at the edge, of which a part is empty, make it larger.
+    let kernel = 1.5 * (128.0 / even / std::f64::consts::PI).sqrt();
+    for mut painter in painters(size) {
+        let map = places(&mut painter, &bodies, &style, &camera);
+        let parts = [[0.0, 10.0 - kernel], [10.0 - kernel, 10.0], [10.0 + kernel, 15.0]]
+            .map(|ends| ring(&map, scale, ends).map(|density| 1e-2 * density / even));
+        println!("within, in the edge, outside: mean, least, most {parts:.4?}");
+        let [within, edge, outside] = parts;
+        assert!((within[0] - 1.0).abs() < 0.02 && within[1] > 0.4 && within[2] < 2.0);
+        assert!((0.7..1.0).contains(&edge[0]));
+        assert!(outside[2] < 0.01);
+    }
+}
+
+#[test]
+fn map_of_a_plummer_sphere_has_its_profile() {
+    let (size, n) = (PictureSize::new(320, 240).unwrap(), 40_000);
+    let bodies = spread(n, 30.0, false, |r| libm::pow(1.0 + 1.0 / (r * r).max(1e-12), -1.5));
+    let (camera, style) = view(ColourBy::SurfaceDensity, [1e-1, 1e5]);
+    let camera = Camera { elevation_rad: 0.5 * std::f64::consts::PI, distance: 60.0, ..camera };
+    let scale = (320, camera.distance / camera.focal_px(size));
+    let errors = painters(size).map(|mut painter| {
+        let map = places(&mut painter, &bodies, &style, &camera);
+        [[0.0, 0.3], [0.3, 0.6], [0.6, 1.0], [1.0, 1.5], [1.5, 2.2], [2.2, 3.2], [3.2, 4.5]].map(
+            |[from, to]| {
+                let [mean, ..] = ring(&map, scale, [from, to]);
+                // Of the mass, R^2 / (1 + R^2) is within R.
+                let within = |r: f64| r * r / (1.0 + r * r);
+                let area = std::f64::consts::PI * (to * to - from * from);
+                0.1 * mean / (n as f64 * (within(to) - within(from)) / area) - 1.0
+            },
+        )
+    });
+    println!("errors of the profile: {errors:.4?}");
+    // In the core kernels have a fifth of its radius; outside there are few bodies.
+    assert!(errors.as_flattened().iter().all(|error| error.abs() < 0.04), "{errors:?}");
 }
 
 /// Bodies on a device carry G m as mass.
@@ -175,7 +267,7 @@ fn maps_of_bodies_on_a_device_do_not_depend_on_the_gravitational_constant() {
             .map(|place| libm::pow(10.0, 6.0 * place) * area)
             .sum();
         let expected = bodies.total_mass();
-        assert!((found / expected - 1.0).abs() < 0.05, "G = {g}: {found} of {expected}");
+        assert!((found / expected - 1.0).abs() < 0.01, "G = {g}: {found} of {expected}");
     }
     let folder = tempfile::tempdir().unwrap();
     // A film of one picture, without a simulation, of the same bodies.
@@ -210,7 +302,7 @@ fn maps_of_bodies_on_a_device_do_not_depend_on_the_gravitational_constant() {
             .map(|place| libm::pow(10.0, 6.0 * place) * area)
             .sum();
         let expected = bodies.total_mass();
-        assert!((found / expected - 1.0).abs() < 0.05, "still, G = {g}: {found} of {expected}");
+        assert!((found / expected - 1.0).abs() < 0.01, "still, G = {g}: {found} of {expected}");
     }
     for colour_by in [ColourBy::Component, ColourBy::Density] {
         let style = Style { colour_by, ..Style::default() };

@@ -13,7 +13,7 @@ use crate::render::gpu::{compare_pictures, devices, difference, painter_on};
 use crate::render::two_galaxies;
 
 /// Pseudo-random numbers from 0 to 1, the same sequence on every call.
-fn random_numbers() -> impl FnMut() -> f64 {
+pub fn random_numbers() -> impl FnMut() -> f64 {
     let mut state = 0x2545_f491_4f6c_dd1du64;
     move || {
         state ^= state << 13;

@@ -199,7 +199,6 @@ fn host_and_shader_structs_have_equal_layouts() {
                 neighbourhood,
                 stars,
                 is_on,
-                least_void,
             }
         );
         same_layout!(source, ExposureState { white_log2, mid_log2, slope, scale, primed });
@@ -239,6 +238,7 @@ fn host_and_shader_constants_are_equal() {
     }
     assert_eq!(constant(&source("glow"), "MOST_PART"), glow::MOST_PART);
     assert_eq!(constant(&source("glow"), "WIDEST"), glow::WIDEST);
+    assert_eq!(constant(&source("glow"), "LEAST_VOID"), glow::LEAST_VOID);
     assert_eq!(constant(&source("glow"), "VOID"), glow::VOID);
     assert_eq!(constant(&source("sprite"), "LUCK"), splat::LUCK);
     assert!(exposed("MOST_LUCK") >= splat::LUCK);
@@ -284,6 +284,7 @@ fn host_and_shader_constants_are_equal() {
     assert_eq!(around("LEVELS"), medium::LEVELS as f32);
     assert_eq!(around("SLICES"), medium::SLICES as f32);
     assert_eq!(around("WEIGHT"), medium::WEIGHT);
+    assert_eq!(around("LIGHT"), medium::LIGHT);
     assert_eq!(around("MOST_WEIGHT"), medium::MOST_WEIGHT);
     assert_eq!(around("OPACITY_UNITS"), medium::OPACITY_UNITS);
     assert_eq!(around("MOST_OPACITY"), medium::MOST_OPACITY);
