@@ -37,8 +37,8 @@ const LUCK: f32 = 31.07653;
 const OLD = vec3f(1.18, 0.88, 0.54);
 // Gas: thin, where stars begin to form in it, and where they have.
 const THIN_GAS = vec3f(0.30, 0.20, 0.18);
-const GLOWING_GAS = vec3f(10.0, 1.70, 3.60);
-const NEW_STARS = vec3f(6.00, 10.5, 21.0);
+const GLOWING_GAS = vec3f(54.0, 6.60, 19.0);
+const NEW_STARS = vec3f(28.0, 46.0, 92.0);
 // Colourings from this one on are maps; the last one is of velocities.
 const MAPS_FROM = 5u;
 const VELOCITY = 7u;
@@ -90,8 +90,8 @@ fn unseen_sprite() -> BodySprite {
 // Thin gas is seen faintly; where it is dense it glows, and where it is densest young stars outshine it.
 fn gas_colour(density: f32) -> vec3f {
     let dense = clamp((density - look.gas_from) * look.gas_factor, 0.0, 1.0);
-    let glowing = mix(THIN_GAS, GLOWING_GAS, smoothstep(0.25, 0.7, dense));
-    return mix(glowing, NEW_STARS, smoothstep(0.6, 1.0, dense));
+    let glowing = mix(THIN_GAS, GLOWING_GAS, smoothstep(0.4, 0.8, dense));
+    return mix(glowing, NEW_STARS, smoothstep(0.7, 1.0, dense));
 }
 
 // The body's sprite if it reaches into the picture.

@@ -19,9 +19,9 @@ pub const OLD: [f32; 3] = [1.18, 0.88, 0.54];
 /// Thin gas.
 pub const THIN_GAS: [f32; 3] = [0.30, 0.20, 0.18];
 /// Gas that begins to form stars: the pink of H alpha.
-pub const GLOWING_GAS: [f32; 3] = [10.0, 1.70, 3.60];
+pub const GLOWING_GAS: [f32; 3] = [54.0, 6.60, 19.0];
 /// Gas that has formed stars.
-pub const NEW_STARS: [f32; 3] = [6.00, 10.5, 21.0];
+pub const NEW_STARS: [f32; 3] = [28.0, 46.0, 92.0];
 /// How strongly dust absorbs red, green and blue.
 pub const REDDENING: [f32; 3] = [0.72, 1.0, 1.36];
 

@@ -169,8 +169,8 @@ fn gas_colour(look: &LookUniform, density: f32) -> [f32; 3] {
     let mix = |from: [f32; 3], to: [f32; 3], part: f32| {
         std::array::from_fn(|k| from[k] + (to[k] - from[k]) * part)
     };
-    let glowing = mix(THIN_GAS, GLOWING_GAS, smoothstep(0.25, 0.7));
-    mix(glowing, NEW_STARS, smoothstep(0.6, 1.0))
+    let glowing = mix(THIN_GAS, GLOWING_GAS, smoothstep(0.4, 0.8));
+    mix(glowing, NEW_STARS, smoothstep(0.7, 1.0))
 }
 
 /// The first number of [`super::style::ColourBy`] that is a map.
