@@ -4,6 +4,12 @@
 #[cfg(any(feature = "cli", feature = "panel"))]
 const COMMIT: Option<&str> = option_env!("GRAVITILE_COMMIT");
 
+/// A number of bodies, in words.
+#[cfg(any(feature = "cli", feature = "panel"))]
+fn bodies(count: usize) -> String {
+    if count == 1 { "1 body".to_owned() } else { format!("{count} bodies") }
+}
+
 #[cfg(feature = "cli")]
 pub mod cli;
 mod folders;

@@ -118,7 +118,7 @@ pub fn main(args: &Args) -> Result<Ended> {
             }
             _ => args.output.display().to_string(),
         };
-        let mut text = format!("wrote {n} bodies to {files}\n");
+        let mut text = format!("wrote {} to {files}\n", crate::bodies(n));
         for loss in losses.iter() {
             text += &format!("  lost: {loss}\n");
         }

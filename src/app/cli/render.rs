@@ -176,8 +176,8 @@ pub fn main(args: &Args) -> Result<Ended> {
             frames => format!("{frames} pictures with {steps_per_frame} steps between two"),
         };
         print::text(&format!(
-            "{} bodies, {pictures}, dt {}, engine {} ({})\n",
-            sim.len(),
+            "{}, {pictures}, dt {}, engine {} ({})\n",
+            crate::bodies(sim.len()),
             step_in_words(sim.settings()),
             sim.choice().kind.name(),
             sim.describe_engine()
@@ -280,8 +280,9 @@ fn paint(
         }))?;
     } else {
         print::text(&format!(
-            "{n} bodies as they are, without forces, drawn on {painter}\n\
-             wrote {out} (1 picture, t = {time:.6}, {wall_secs:.1} s)\n"
+            "{} as they are, without forces, drawn on {painter}\n\
+             wrote {out} (1 picture, t = {time:.6}, {wall_secs:.1} s)\n",
+            crate::bodies(n)
         ))?;
     }
     Ok(Ended::Done)

@@ -221,8 +221,8 @@ pub fn record(
     folder.hold_first(first);
     if !as_json {
         print::text(&format!(
-            "{} bodies, eps {}, dt {}, {}, engine {} ({})\n",
-            sim.len(),
+            "{}, eps {}, dt {}, {}, engine {} ({})\n",
+            crate::bodies(sim.len()),
             sim.settings().softening,
             step_in_words(sim.settings()),
             template.units,
@@ -340,7 +340,11 @@ fn report(
     };
     let mut text = format!("t = {time}{named} after {}, ", steps_in_words(sim));
     if let (Some(error), Some(last)) = (energy_error(outcome), &outcome.last) {
-        text += &format!("energy error {error:.2e}, 2K/|W| {:.3}, ", last.virial_ratio());
+        text += &format!("energy error {error:.2e}, ");
+        // Bodies without mass have no potential energy.
+        if last.virial_ratio().is_finite() {
+            text += &format!("2K/|W| {:.3}, ", last.virial_ratio());
+        }
     }
     text += &format!("{rate} interactions/s\n");
     if let Some(steps) = sim.blocks() {

@@ -1,5 +1,6 @@
 //! How the panel looks.
 
+pub(super) use crate::bodies;
 use std::cell::RefCell;
 use std::ops::RangeInclusive;
 use std::rc::Rc;
@@ -388,15 +389,12 @@ pub fn bytes(count: f64) -> String {
     format!("{value:.digits$} {}", units[power])
 }
 
-/// A number of bodies, in words.
-pub fn bodies(count: usize) -> String {
-    if count == 1 { "1 body".to_owned() } else { format!("{count} bodies") }
-}
-
 /// A number with three or four digits, in powers of ten if it is very large or small.
 pub fn number(value: f64) -> String {
     let size = value.abs();
-    if value == 0.0 {
+    if value.is_nan() {
+        "none".to_owned()
+    } else if value == 0.0 {
         "0".to_owned()
     } else if !(1e-3..1e5).contains(&size) {
         format!("{value:.2e}")
