@@ -13,6 +13,7 @@
 
 use super::camera::{Camera, View};
 use super::image::PictureSize;
+use super::light::{HDR_FORMAT, light_format};
 use super::look_uniform::LookUniform;
 use super::palette::NEW_STARS;
 use super::splat::{LUCK, RadiusLimits};
@@ -47,6 +48,16 @@ impl Adding {
         match is_many && Self::Compute.check(device, count, size).is_ok() {
             true => Self::Compute,
             false => Self::Raster,
+        }
+    }
+
+    /// [`Adding::choose`] for maps, on which up to a thousand kernels overlap on a pixel: sums in
+    /// half floats lose up to 15 % there, so devices that blend no others add up integers.
+    pub fn choose_for_map(device: &wgpu::Device, count: u32, size: PictureSize) -> Self {
+        let blends_wide = light_format(device, u32::MAX) != HDR_FORMAT;
+        match !blends_wide && Self::Compute.check(device, count, size).is_ok() {
+            true => Self::Compute,
+            false => Self::choose(device, count, size),
         }
     }
 

@@ -251,9 +251,11 @@ impl GpuCanvas {
             Some(requested) => {
                 requested.check(gpu.device, points.count, size).map(|()| requested)?
             }
+            None if look.style.colour_by.is_map() => {
+                Adding::choose_for_map(gpu.device, points.count, size)
+            }
             None => Adding::choose(gpu.device, points.count, size),
         };
-        // Hundreds of kernels overlap on a pixel of a map: half floats would lose their wings.
         let overlapping = if look.style.colour_by.is_map() { u32::MAX } else { points.count };
         self.retarget(gpu, light_format(gpu.device, overlapping), adding)?;
         let view = camera.view_in(size, &points.scale)?;

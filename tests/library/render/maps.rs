@@ -91,10 +91,12 @@ fn places_of(png: &[u8], size: PictureSize, style: &Style) -> Vec<Option<f64>> {
     words.chunks_exact(words.len() / size.pixels()).map(place).collect()
 }
 
-fn painters(size: PictureSize) -> [Painter; 2] {
-    // Half floats lose the wings of kernels where a thousand of them overlap.
+/// On the CPU, on a device that blends only half floats, and on one that blends 32-bit floats if
+/// there is one.
+fn painters(size: PictureSize) -> [Painter; 3] {
     let (narrow, wide) = devices();
-    [Painter::cpu(size), painter_on(wide.as_ref().unwrap_or(narrow), size)]
+    let wide = wide.as_ref().unwrap_or(narrow);
+    [Painter::cpu(size), painter_on(narrow, size), painter_on(wide, size)]
 }
 
 /// The camera and a style for maps that can be read back: 16 bits, over black.
@@ -357,7 +359,8 @@ fn device_and_cpu_maps_agree() {
         let style = Style { colour_by, bloom, ..Style::default() };
         let camera = Camera::default().framing(&bodies, &style, 0.95, size);
         let look = Look::new(&style, &bodies, None).unwrap();
-        let [cpu, gpu] = painters(size).map(|mut p| p.paint(&bodies, &camera, &look, 0.0).unwrap());
+        let [cpu, _, gpu] =
+            painters(size).map(|mut p| p.paint(&bodies, &camera, &look, 0.0).unwrap());
         let (mean, _) = difference(&cpu, &gpu);
         let steps = cpu.rgba().iter().zip(gpu.rgba()).map(|(a, b)| a.abs_diff(*b));
         let off = steps.filter(|step| *step > 8).count() as f64 / cpu.rgba().len() as f64;
