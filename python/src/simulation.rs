@@ -9,7 +9,7 @@ use gravitile::diagnostics::{Diagnostics, density_centre, lagrangian_radii};
 use gravitile::error::{Error, Result};
 use gravitile::field::Field;
 use gravitile::film::shoot;
-use gravitile::forces::{Forces, Identity, Outputs, Sinks, Sources, WithSources};
+use gravitile::forces::{Forces, Identity, Method, Outputs, Sinks, Sources, WithSources};
 use gravitile::glam::DVec3;
 use gravitile::gpu::blocking;
 use gravitile::integrate;
@@ -50,16 +50,15 @@ pub struct Request {
 
 impl Request {
     /// The settings for these bodies. What is missing is chosen as the program does for a snapshot:
-    /// for a smooth density, or for few bodies whose encounters matter if nothing is given at all.
+    /// for a smooth density, or without a softening for few bodies whose encounters matter.
     ///
     /// # Errors
     /// An unknown name; a number out of range; `eta` and the like with one step for all bodies.
     fn settings(&self, of: &Snapshot, how: Settings) -> Result<Settings> {
         let (bodies, g) = (&of.bodies, self.g.unwrap_or(of.units.gravitational_constant));
         let mut run = suggest(bodies, g);
-        let has_none = self.eps.is_none() && self.dt.is_none() && self.integrator.is_none();
-        let few =
-            collisional(bodies, run.softening, g).filter(|_| has_none && how.method.is_none());
+        let is_hard = self.eps.unwrap_or(0.0) == 0.0 && how.method != Some(Method::Tree);
+        let few = collisional(bodies, run.softening, g).filter(|_| is_hard);
         let (mut integrator, mut longest) = (integrate::DEFAULT, None);
         if let Some(few) = few {
             (run, integrator, longest) = (few.run, integrate::COLLISIONAL, Some(few.dt_max));
@@ -77,9 +76,12 @@ impl Request {
         let defaults = BlockSettings::default();
         let suited = power_of_two_below(self.dt.unwrap_or(4.0 * run.dt));
         let suited = longest.unwrap_or(if suited > 0.0 { suited } else { defaults.dt_max });
+        let dt_max = self.dt_max.unwrap_or(suited);
+        // Bodies with individual steps all meet at multiples of the longest one.
+        let dt = if integrator.has_block_steps() { dt_max } else { run.dt };
         Ok(Settings {
             softening: self.eps.unwrap_or(run.softening),
-            dt: self.dt.unwrap_or(run.dt),
+            dt: self.dt.unwrap_or(dt),
             start: of.time,
             gravitational_constant: g,
             field: Field(self.field.iter().map(|text| text.parse()).collect::<Result<_>>()?),
@@ -87,7 +89,7 @@ impl Request {
             blocks: BlockSettings {
                 eta: self.eta.unwrap_or(defaults.eta),
                 eta6: self.eta6.unwrap_or(defaults.eta6),
-                dt_max: self.dt_max.unwrap_or(suited),
+                dt_max,
                 ..defaults
             },
             ..how

@@ -117,7 +117,7 @@ impl InputRequest {
                 Err(Error::value("--snapshot", "given", allowed))
             }
             Some(scene) => self.build(scene, softening),
-            None => self.read(Path::new(&self.input)),
+            None => self.read(Path::new(&self.input), softening),
         }?;
         check_gravity(input.snapshot.units.gravitational_constant)?;
         Ok(input)
@@ -138,7 +138,7 @@ impl InputRequest {
         self.refuse_changes_of_scenes()?;
         let mut series = Series::open(path, &renumbered(self.renumber))?;
         for number in 0..series.len() {
-            let input = self.prepared(series.read(number)?, path)?;
+            let input = self.prepared(series.read(number)?, path, None)?;
             check_gravity(input.snapshot.units.gravitational_constant)?;
             take(input)?;
         }
@@ -185,10 +185,10 @@ impl InputRequest {
         Ok(if self.field.is_empty() { input } else { input.follow_field() })
     }
 
-    fn read(&self, path: &Path) -> Result<Input> {
+    fn read(&self, path: &Path, softening: Option<f64>) -> Result<Input> {
         self.refuse_changes_of_scenes()?;
         let options = ReadOptions { snapshot: self.snapshot, ..renumbered(self.renumber) };
-        self.prepared(snapshot::read_with(path, &options)?, path)
+        self.prepared(snapshot::read_with(path, &options)?, path, softening)
     }
 
     /// Rejects settings that change a scene, for an input that is a snapshot.
@@ -211,8 +211,13 @@ impl InputRequest {
         Ok(())
     }
 
-    /// The input for a snapshot that was read from `path`.
-    fn prepared(&self, mut snapshot: Snapshot, path: &Path) -> Result<Input> {
+    /// The input for a snapshot that was read from `path`, and this softening if it is requested.
+    fn prepared(
+        &self,
+        mut snapshot: Snapshot,
+        path: &Path,
+        softening: Option<f64>,
+    ) -> Result<Input> {
         isolated::check(&mut snapshot, path, self.isolated)?;
         let name = messages::path(path, messages::PIECE);
         let shared = shared_ids(&snapshot.bodies.id);
@@ -224,19 +229,21 @@ impl InputRequest {
         }
         let run = suggest(&snapshot.bodies, snapshot.units.gravitational_constant);
         let is_own = snapshot.number("dt").is_some() && self.field.is_empty();
-        let input = Self::input_of(snapshot, run)?;
+        let input = Self::input_of(snapshot, run, softening)?;
         Ok(if is_own { input } else { input.follow_field() })
     }
 
-    /// The input for a snapshot with the suggested settings `run`.
+    /// The input for a snapshot with the suggested settings `run`, which suit bodies with a softening.
+    /// If `requested`, the softening, is not above 0, those for bodies without one may suit better.
     ///
     /// # Errors
     ///
     /// An attribute that is no external field.
-    fn input_of(snapshot: Snapshot, mut run: RunHints) -> Result<Input> {
+    fn input_of(snapshot: Snapshot, mut run: RunHints, requested: Option<f64>) -> Result<Input> {
         let (bodies, g) = (&snapshot.bodies, snapshot.units.gravitational_constant);
         let (softening, dt) = (snapshot.number("softening"), snapshot.number("dt"));
-        let found = collisional(bodies, run.softening, g);
+        let is_soft = requested.is_some_and(|softening| softening > 0.0);
+        let found = collisional(bodies, run.softening, g).filter(|_| !is_soft);
         let mut integrator = IntegratorHints::default();
         let mut chosen = None;
         if softening.is_some() || dt.is_some() {
@@ -313,4 +320,30 @@ fn check_gravity(g: f64) -> Result<()> {
 /// Options for reading snapshots with their own ids or with new ones.
 fn renumbered(renumber: bool) -> ReadOptions {
     ReadOptions { renumber, ..ReadOptions::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A table of a star and light bodies around it, which suits runs without softening.
+    #[test]
+    fn settings_for_encounters_are_left_out_with_a_softening() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("star.csv");
+        let mut table = "m,x,y,z,vx,vy,vz\n1,0,0,0,0,0,0\n".to_owned();
+        for k in 1..40 {
+            let (r, angle) = (f64::from(k) * 0.1, f64::from(k) * 2.4);
+            let (x, y, v) = (r * angle.cos(), r * angle.sin(), r.sqrt().recip());
+            let (vx, vy) = (-v * angle.sin(), v * angle.cos());
+            table += &format!("0.001,{x},{y},0,{vx},{vy},0\n");
+        }
+        std::fs::write(&path, table).unwrap();
+        let request = InputRequest::named(path.display().to_string());
+        let [hard, soft] = [None, Some(0.05)].map(|eps| request.load(eps).unwrap());
+        assert!(hard.chosen.is_some() && hard.run.softening == 0.0);
+        assert_eq!(hard.integrator.integrator.as_deref(), Some(integrate::COLLISIONAL.name));
+        assert!(soft.chosen.is_none() && soft.integrator.integrator.is_none());
+        assert!(soft.run.softening > 0.0, "{:?}", soft.run);
+    }
 }

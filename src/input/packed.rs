@@ -58,7 +58,7 @@ impl Input {
                     true => suggest(&snapshot.bodies, snapshot.units.gravitational_constant),
                     false => run,
                 };
-                Self { run, ..InputRequest::input_of(snapshot, suggested)? }
+                Self { run, ..InputRequest::input_of(snapshot, suggested, None)? }
             }
         })
     }

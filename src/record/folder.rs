@@ -241,6 +241,11 @@ impl RunFolder {
         }
     }
 
+    /// Whether the folder has a snapshot. Ranks that do not write it assume so.
+    pub(super) fn has_begun(&self) -> bool {
+        self.lock.is_none() || self.pending().is_none()
+    }
+
     /// The first snapshot, if it has to be written.
     pub(super) fn take_first(&self) -> Option<Snapshot> {
         self.pending().as_mut()?.first.take()

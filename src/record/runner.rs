@@ -356,8 +356,13 @@ pub fn restart_of(snapshot: &Snapshot) -> Option<Restart> {
 
 /// Adds instructions for resuming the run to an error that the request did not cause.
 fn with_resume_hint(folder: &RunFolder, mut error: Error) -> Error {
-    let resume_hint =
-        format!("continue from the last snapshot with: gravitile resume {}", folder.path.display());
+    let resume_hint = match folder.has_begun() {
+        true => format!(
+            "continue from the last snapshot with: gravitile resume {}",
+            folder.path.display()
+        ),
+        false => "begin the run again, which has no snapshot yet".to_owned(),
+    };
     match &mut error {
         Error::Device(problem) | Error::Member(problem) => {
             problem.push_str(&format!("; {resume_hint}"));

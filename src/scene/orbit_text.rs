@@ -47,7 +47,7 @@ impl Origin<'_> {
         let mut given = sizes.into_iter().flatten();
         let (Some(size), None) = (given.next(), given.next()) else {
             let problem =
-                "an 'orbit' must have one of 'semi_major_axis', 'pericentre' and 'period'";
+                "an 'orbit' must have exactly one of 'semi_major_axis', 'pericentre' and 'period'";
             return Err(self.error(span, problem));
         };
         let anomaly = match (&text.mean_anomaly, &text.true_anomaly) {

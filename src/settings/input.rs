@@ -93,7 +93,7 @@ impl FromStr for Assignment {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (name, value) =
-            text.split_once('=').ok_or("expected NAME=VALUE, such as mass-ratio=0.5")?;
+            text.split_once('=').ok_or("expected NAME=VALUE, such as mass_ratio=0.5")?;
         let number = value.trim().parse::<f64>();
         let value = number.map_err(|_| format!("'{value}' is not a number"))?;
         Ok(Self { name: name.trim().to_owned(), value })

@@ -228,7 +228,7 @@ impl FileCount {
     pub fn check(self, n: usize) -> Result<()> {
         match self {
             Self::These(files) if files > 1 && files as usize > n => {
-                let allowed = format!("ranks or 1 to {n}, as there are bodies");
+                let allowed = format!("ranks or 1 to {n}, the number of bodies");
                 Err(Error::value("--files", files, allowed))
             }
             _ => Ok(()),

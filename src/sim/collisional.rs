@@ -123,7 +123,7 @@ pub fn collisional(bodies: &Bodies, softening: f64, g: f64) -> Option<Collisiona
     let dt_max = power_of_two_below((slow / 32.0).min(until / 16.0));
     let why = match share >= DOMINANT {
         true => format!("one of the {n} bodies has {:.1} % of the mass", 100.0 * share),
-        false => format!("{} of the bodies are close pairs", 2 * pairs.len()),
+        false => format!("{} of the bodies are in close pairs", 2 * pairs.len()),
     };
     let run = RunHints { softening: 0.0, dt, until };
     Some(Collisional { run, dt_max, why })

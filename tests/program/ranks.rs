@@ -137,6 +137,13 @@ fn errors_are_reported_once_and_end_all_ranks() {
         return;
     }
     assert_refused(&["run", "plumer", "--out", "a"], "plumer");
+    let mut command = ranks(folder, 2).unwrap();
+    let output = command.args(["run", "plumer", "--out", "a", "--json"]).output().unwrap();
+    let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(
+        (&found["error"]["kind"], &found["error"]["exit_code"]),
+        (&"unknown".into(), &2.into())
+    );
     assert_refused(
         &plummer("100", "b", &["--engine", "cpu", "--method", "tree", "--rebuild", "4"]),
         "rebuild is 4, but must be 1 if ranks share the tree on their CPUs",

@@ -31,7 +31,7 @@ fn more_files_than_bodies_are_refused_and_a_runs_folder_takes_no_results() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");
     let many = run("16", &out).args(["--files", "17"]).output().unwrap();
-    assert_refused(&many, &["--files is 17", "1 to 16, as there are bodies"]);
+    assert_refused(&many, &["--files is 17", "1 to 16, the number of bodies"]);
     assert!(!out.exists());
     assert!(run("16", &out).args(["--files", "16"]).output().unwrap().status.success());
     let before = file_names(&out);

@@ -143,13 +143,14 @@ pub fn main() -> ExitCode {
 /// Prints what went wrong and returns this exit code. Ends all other ranks, too: they would wait
 /// for this one forever.
 fn fail(error: &anyhow::Error, code: u8) -> ExitCode {
+    let text = format!("{error:#}");
+    let kind = error.downcast_ref().map_or("outside", Error::kind);
     #[cfg(feature = "mpi")]
     if let Some(ranks) = ranks::ranks().filter(|ranks| ranks.size() > 1) {
+        print_error_object(&text, kind, code);
         together::end_ranks(ranks, error, code);
     }
-    let text = format!("{error:#}");
     print::note(&text);
-    let kind = error.downcast_ref().map_or("outside", Error::kind);
     print_error_object(&text, kind, code);
     ExitCode::from(code)
 }
