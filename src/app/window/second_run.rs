@@ -132,6 +132,14 @@ impl SecondRun {
     /// Takes in diagnostics of the first run.
     pub fn report_first(&mut self, report: &Report) {
         self.histories[0].report(report);
+        self.trace_errors(report.time);
+    }
+
+    /// For tests: of two reports of one time, either may come first.
+    fn trace_errors(&self, time: f64) {
+        if let Some([first, second]) = self.energy_errors() {
+            trace!(target: TRACE, "compares energy errors {first:e} {second:e} at {time}");
+        }
     }
 
     /// Takes in results since the last frame.
@@ -144,10 +152,7 @@ impl SecondRun {
             match event {
                 Event::Report(report) => {
                     self.histories[1].report(&report);
-                    if let Some([first, second]) = self.energy_errors() {
-                        let time = report.time;
-                        trace!(target: TRACE, "compares energy errors {first:e} {second:e} at {time}");
-                    }
+                    self.trace_errors(report.time);
                 }
                 // The run is restored from the first one's states.
                 Event::State(_) | Event::Checkpoint(_) => {}
