@@ -40,7 +40,7 @@ pub fn coincident(frame: &Frame, position: &[DVec3]) -> usize {
 }
 
 /// [`coincident`] of the bodies of all ranks, of which this one has those at `position`. A rank
-/// counts those in a range along the direction, and is sent those just outside, too.
+/// counts those in a range along the direction, and is sent its halo, those just outside.
 ///
 /// # Errors
 /// A rank is gone.
@@ -57,18 +57,18 @@ pub(crate) fn coincident_of_all(ranks: &Ranks, frame: &Frame, position: &[DVec3]
     let part = sampled.len().div_ceil(ranks.size()).max(1);
     let ends: Vec<f64> = sampled.chunks(part).skip(1).map(|samples| samples[0]).collect();
     let part_of = |along: f64| ends.partition_point(|end| *end <= along);
-    let (mut own, mut beside) = (vec![Vec::new(); ranks.size()], vec![Vec::new(); ranks.size()]);
+    let (mut own, mut halo) = (vec![Vec::new(); ranks.size()], vec![Vec::new(); ranks.size()]);
     for (i, place) in position.iter().enumerate() {
         let (along, place) = (of(i), place.to_array());
         let part = part_of(along);
         own[part].push(place);
         let near = part_of(along - reach)..=part_of(along + reach);
-        near.filter(|near| *near != part).for_each(|near| beside[near].push(place));
+        near.filter(|near| *near != part).for_each(|near| halo[near].push(place));
     }
     let own: Vec<DVec3> = ranks.send_each(&own)?.into_iter().flatten().map(DVec3::from).collect();
-    let beside = ranks.send_each(&beside)?.into_iter().flatten().map(DVec3::from);
+    let halo = ranks.send_each(&halo)?.into_iter().flatten().map(DVec3::from);
     let counted = own.len();
-    let places: Vec<DVec3> = own.into_iter().chain(beside).collect();
+    let places: Vec<DVec3> = own.into_iter().chain(halo).collect();
     let mut count = [coincident_among(frame, &places, counted) as i128];
     ranks.integers(&mut count)?;
     Ok(count[0] as usize)

@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn sums_are_rounded_once() {
-        // Halfway between two f64, and just beside.
+        // Halfway between two f64, and just above or below.
         let half = f64::EPSILON / 2.0;
         assert_eq!(sum([1.0, half]), 1.0);
         assert_eq!(sum([1.0, half, 1e-300]), 1.0 + f64::EPSILON);

@@ -53,7 +53,7 @@ pub fn run(
     let has_row = obsolete.is_some() || log.ends_with(sim.steps())?;
     let mut energy_initial = log.initial();
     let spread = Spread::of(sim, folder.plan.files);
-    let (ended, written) = std::thread::scope(|scope| {
+    let (ended, near, written) = std::thread::scope(|scope| {
         let mut writer = Writer::begin(
             scope,
             (folder, sim.settings().clone()),
@@ -64,7 +64,14 @@ pub fn run(
         )?;
         let first = (has_row, &mut energy_initial);
         let ended = steps(sim, folder, template, first, &mut writer, watch, warn);
-        Ok((ended, writer.finish()))
+        // While the last files are written, unless ranks count together: one may have failed to write.
+        let near = match &ended {
+            Ok(Ended { last, .. }) if !sim.is_divided() => {
+                Some(closer_than_f32(sim, last.as_ref()))
+            }
+            _ => None,
+        };
+        Ok((ended, near, writer.finish()))
     })?;
     let Written { warnings, last, energy } = written;
     // Of a run that had no later snapshot.
@@ -86,10 +93,7 @@ pub fn run(
         // The writer's own error has been returned.
         Err(Failure::Rank(_)) => (false, None),
     };
-    let near = match state {
-        Some(state) => sim.closer_than_f32(&state.snapshot.bodies),
-        None => sim.bodies().and_then(|bodies| sim.closer_than_f32(&bodies)),
-    };
+    let near = near.unwrap_or_else(|| closer_than_f32(sim, state.as_ref()));
     let near = near.map_err(|error| with_resume_hint(folder, error))?;
     // A run without steps left writes no row, and neither does an interrupted one.
     let last = last.filter(|(step, _)| *step == sim.steps()).map(|(_, found)| found);
@@ -102,6 +106,14 @@ pub fn run(
     };
     let complete = logged && sim.steps() >= folder.plan.steps;
     Ok(Outcome { energy_initial, last, complete, closer_than_f32: near })
+}
+
+/// [`Simulation::closer_than_f32`] at the end, of the last state if it was read.
+fn closer_than_f32(sim: &mut Simulation, last: Option<&Arc<PendingOutput>>) -> Result<usize> {
+    match last {
+        Some(state) => sim.closer_than_f32(&state.snapshot.bodies),
+        None => sim.bodies().and_then(|bodies| sim.closer_than_f32(&bodies)),
+    }
 }
 
 /// The end of the steps.

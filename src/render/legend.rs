@@ -27,7 +27,7 @@ pub struct ColourBar {
 }
 
 /// The colour scale; `None` if bodies are coloured by component. `width` is that of a label and the
-/// gap beside it, in units of the scale's length; labels do not overlap.
+/// gap to the next one, in units of the scale's length; labels do not overlap.
 pub fn colour_bar(look: &Look, units: &Units, width: impl Fn(&str) -> f64) -> Option<ColourBar> {
     let by = look.style.colour_by;
     let what = match by {
