@@ -80,8 +80,14 @@ fn number_of(a: vec2<u32>, unit: u32) -> f32 {
     return select(number, -number, is_negative) * (1.0 / 8388608.0) * bitcast<f32>(unit << 23u);
 }
 
+// The bits of the greatest force (0) or mass (1), or of what is expected of a part of the curve whose ranks have not yet
+// compared theirs.
+fn greatest_of(k: u32) -> u32 {
+    return max(atomicLoad(&tally[GREATEST + k]), atomicLoad(&tally[EXPECTED + k]));
+}
+
 fn force_unit() -> u32 {
-    return unit_for(atomicLoad(&tally[GREATEST]));
+    return unit_for(greatest_of(0u));
 }
 //% endif
 
@@ -108,7 +114,7 @@ fn force() -> f32 {
 
 // The mean acceleration.
 fn mean_of(force: f32) -> f32 {
-    return force / number_of(sum_of(4u), unit_for(atomicLoad(&tally[GREATEST + 1u])));
+    return force / number_of(sum_of(4u), unit_for(greatest_of(1u)));
 }
 //% endif
 
@@ -163,7 +169,7 @@ fn main(
     workgroupBarrier();
     let unit = force_unit();
     //% if stage == "sum"
-    let mass_unit = unit_for(atomicLoad(&tally[GREATEST + 1u]));
+    let mass_unit = unit_for(greatest_of(1u));
     //% else
     let mean = mean_of(force());
     //% endif

@@ -30,7 +30,7 @@ pub struct Bound<'a> {
 const FAR_GROUPS: u32 = 16_384;
 
 /// Counters that kernels increment atomically; see `shaders/tree/common.wgsl`.
-pub(super) const TALLY: u32 = 288;
+pub(super) const TALLY: u32 = 290;
 
 /// The least capacity for cells, however few bodies there are.
 const FEWEST_CELLS: u32 = 256;

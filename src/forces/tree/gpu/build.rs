@@ -334,16 +334,22 @@ impl Build {
                 for level in 0..self.leaf_sizes {
                     self.record_count(pass, params, level);
                 }
-                self.run(pass, params, |kernels| &kernels.choose, (1, 1));
+                self.record_choice(pass, params);
                 self.record_cells(pass);
             }
             Stage::Moments => self.record_moments(pass, params),
             Stage::Groups => {
+                self.record_own(pass, params, strengths);
                 self.record_strengths(pass, params, strengths);
                 self.record_groups(pass, params, strengths);
                 self.run(pass, params, |kernels| &kernels.scattered, (1, 1));
             }
         }
+    }
+
+    /// Whether the opening rule uses accelerations.
+    pub(super) fn uses_strengths(&self) -> bool {
+        self.has_strengths
     }
 
     /// Sets the numbers of bodies, and of cells that there may be, of a part of a tree.
@@ -458,7 +464,22 @@ impl Build {
         }
     }
 
-    /// Records the sum of the logarithms of the sinks' accelerations, if the rule uses them.
+    /// Records the accelerations of the last step without those of the external field, if the rule
+    /// uses them and there is one.
+    pub(super) fn record_own(
+        &self,
+        pass: &mut wgpu::ComputePass<'_>,
+        params: &mut Params<TreeParams>,
+        strengths: Strengths,
+    ) {
+        if let Some(own) = self.kernels.own.as_ref().filter(|_| strengths == Strengths::Last) {
+            let row = Some(params.offset_of(self.base));
+            dispatch(pass, own, row, (self.base.count, THREADS), self.most_workgroups);
+        }
+    }
+
+    /// Records the sum of the logarithms of the sinks' accelerations, if the rule uses them. Those of
+    /// the last step are those of [`Build::record_own`].
     pub(super) fn record_strengths(
         &self,
         pass: &mut wgpu::ComputePass<'_>,
@@ -466,14 +487,19 @@ impl Build {
         strengths: Strengths,
     ) {
         let which = usize::from(strengths != Strengths::Last);
-        let work = (self.base.count, THREADS);
-        if let Some(own) = self.kernels.own.as_ref().filter(|_| strengths == Strengths::Last) {
-            let row = Some(params.offset_of(self.base));
-            dispatch(pass, own, row, work, self.most_workgroups);
-        }
         if self.has_strengths && strengths != Strengths::Unknown {
+            let work = (self.base.count, THREADS);
             self.run(pass, params, |kernels| &kernels.strengths[which], work);
         }
+    }
+
+    /// Records the choice of the size of leaves, and their number in the state.
+    pub(super) fn record_choice(
+        &self,
+        pass: &mut wgpu::ComputePass<'_>,
+        params: &mut Params<TreeParams>,
+    ) {
+        self.run(pass, params, |kernels| &kernels.choose, (1, 1));
     }
 
     /// Records which sinks walk together.
@@ -498,7 +524,7 @@ impl Build {
         count: u32,
     ) {
         let which = usize::from(strengths != Strengths::Last);
-        if let Some(kernels) = &self.kernels.scatter {
+        if let Some(kernels) = self.kernels.scatter.as_ref().filter(|_| count > 0) {
             let row = Some(params.offset_of(TreeParams { count, ..self.base }));
             dispatch(pass, &kernels[which], row, (count, 1), self.most_workgroups);
         }

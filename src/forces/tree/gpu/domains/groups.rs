@@ -1,5 +1,7 @@
 //! Which groups are scattered: those near the ends of a part ask the other ranks for their bodies.
 
+use std::ops::Range;
+
 use bytemuck::{Pod, Zeroable};
 use minijinja::context;
 
@@ -7,7 +9,7 @@ use super::io::{Io, Shared};
 use crate::error::Result;
 use crate::exchange::{self, Member};
 use crate::forces::tree::gpu::build::dispatch;
-use crate::forces::tree::gpu::{Build, Strengths, TreeBuffers};
+use crate::forces::tree::gpu::{Build, TreeBuffers};
 use crate::forces::tree::{CROWD, GROUP};
 use crate::gpu::layout::TreeParams;
 use crate::gpu::{Binding, BoundKernel, Params, storage};
@@ -27,6 +29,14 @@ pub(super) struct Question {
     nearest: [u32; 3],
     coarse: u32,
     farthest: [u32; 3],
+}
+
+/// The questions of all ranks, in the order of these.
+#[derive(Default)]
+pub(super) struct Asked {
+    own: Vec<Question>,
+    counts: Vec<usize>,
+    all: Vec<Question>,
 }
 
 /// The kernels and their buffers.
@@ -64,32 +74,71 @@ impl Crowds {
         dispatch(pass, &self.ask, None, (inside.div_ceil(GROUP as u32), 256), most);
     }
 
-    /// Answers the questions of all ranks, and makes those groups scattered that are. Returns their
-    /// number.
+    /// Gathers the questions of all ranks and writes the first of them before the next submission.
+    ///
+    /// # Errors
+    /// As of [`exchange::gather`].
+    pub fn ask(&self, io: &mut Io, member: &mut Member, own: Vec<Question>) -> Result<Asked> {
+        let of = exchange::gather(member, &own)?;
+        let all = of.concat();
+        io.write(&self.asked, 0, &all[..all.len().min(AT_ONCE)]);
+        Ok(Asked { own, counts: of.iter().map(Vec::len).collect(), all })
+    }
+
+    /// Records the answers to `count` questions that have been written.
+    fn record_answers_to(
+        &self,
+        pass: &mut wgpu::ComputePass<'_>,
+        params: &mut Params<TreeParams>,
+        count: u32,
+        most: u32,
+    ) {
+        let row = Some(params.offset_of(TreeParams { count, ..Default::default() }));
+        dispatch(pass, &self.answer, row, (count, 1), most);
+    }
+
+    /// Records the answers to the first questions, which [`Crowds::answers`] reads.
+    pub fn record_answers(
+        &self,
+        pass: &mut wgpu::ComputePass<'_>,
+        params: &mut Params<TreeParams>,
+        asked: &Asked,
+        most: u32,
+    ) {
+        if !asked.all.is_empty() {
+            self.record_answers_to(pass, params, asked.all.len().min(AT_ONCE) as u32, most);
+        }
+    }
+
+    /// See [`Crowds::record_answers`].
+    pub fn answers(&self, asked: &Asked) -> (&wgpu::Buffer, Range<u64>) {
+        (&self.answers, 0..8 * asked.all.len().min(AT_ONCE) as u64)
+    }
+
+    /// The groups of this rank that are scattered by the bodies of all; `answers` are those to the
+    /// first questions.
+    ///
+    /// # Errors
+    /// The device failed; as of [`exchange::send_each`].
     pub async fn settle(
         &self,
         (io, build): (&mut Io, &mut Build),
         member: &mut Member,
-        buffers: &TreeBuffers,
-        (questions, strengths): (&[Question], Strengths),
-    ) -> Result<u32> {
-        let most = io.gpu.limits.workgroups;
-        let asked = exchange::gather(member, questions)?;
-        if asked.iter().all(Vec::is_empty) {
-            return Ok(0);
+        asked: &Asked,
+        answers: &[u32],
+    ) -> Result<Vec<u32>> {
+        if asked.all.is_empty() {
+            return Ok(Vec::new());
         }
-        let mut found: Vec<[u32; 2]> = Vec::new();
-        for chunk in asked.concat().chunks(AT_ONCE) {
+        let most = io.gpu.limits.workgroups;
+        let mut found: Vec<[u32; 2]> = bytemuck::pod_collect_to_vec(answers);
+        for chunk in asked.all.chunks(AT_ONCE).skip(1) {
             io.write(&self.asked, 0, chunk);
             let count = chunk.len() as u32;
             let read = io
                 .submit(
                     build,
-                    |pass, params, _| {
-                        let row = TreeParams { count, ..Default::default() };
-                        let row = Some(params.offset_of(row));
-                        dispatch(pass, &self.answer, row, (count, 1), most);
-                    },
+                    |pass, params, _| self.record_answers_to(pass, params, count, most),
                     &[],
                     &[(&self.answers, 0..8 * u64::from(count))],
                 )
@@ -98,26 +147,14 @@ impl Crowds {
         }
         let mut found = found.into_iter();
         let answers: Vec<Vec<[u32; 2]>> =
-            asked.iter().map(|questions| found.by_ref().take(questions.len()).collect()).collect();
+            asked.counts.iter().map(|count| found.by_ref().take(*count).collect()).collect();
         let answers = exchange::send_each(member, &answers)?;
-        let mut scattered = Vec::new();
-        for (k, question) in questions.iter().enumerate() {
+        let is_scattered = |k: usize| {
             let total =
                 |which: usize| answers.iter().map(|of| of[k][which] as usize).sum::<usize>();
-            if total(0) > CROWD && total(1) > CROWD {
-                scattered.push(question.group);
-            }
-        }
-        let count = scattered.len() as u32;
-        if count > 0 {
-            io.write(&buffers.part.as_ref().expect("a part").scattered, 0, &scattered);
-            let record = |pass: &mut wgpu::ComputePass<'_>,
-                          params: &mut Params<TreeParams>,
-                          build: &mut Build| {
-                build.record_scattered(pass, params, strengths, count);
-            };
-            io.submit(build, record, &[], &[]).await?;
-        }
-        Ok(count)
+            total(0) > CROWD && total(1) > CROWD
+        };
+        let own = asked.own.iter().enumerate();
+        Ok(own.filter(|(k, _)| is_scattered(*k)).map(|(_, question)| question.group).collect())
     }
 }

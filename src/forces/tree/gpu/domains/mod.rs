@@ -29,6 +29,7 @@ mod io;
 mod order;
 mod sent;
 mod top;
+mod walks;
 
 use std::sync::Arc;
 
@@ -39,7 +40,9 @@ use self::io::{Io, Shared};
 use self::order::Ordering;
 use self::sent::Sending;
 use self::top::Common;
+use self::walks::{Grouping, Listed, Walked, Work};
 use super::balance::Balance;
+use super::buffers::TALLY;
 use super::build::PARAMS_ROWS;
 use super::forces::MOST_PIECES;
 use super::walk::Output;
@@ -49,11 +52,10 @@ use super::{
 use crate::error::{Error, Result};
 use crate::exchange::{self, Exchange, Member};
 use crate::forces::tree::domains::cut::{Sample, cuts};
-use crate::forces::tree::{Cube, GROUP, Key, LEAF, PointMass, key};
+use crate::forces::tree::{Cube, Key, LEAF, PointMass, key};
 use crate::forces::tree::{Opening, TreeConfig};
 use crate::gpu::layout::{TreeParams, TreeState};
 use crate::gpu::{BoundKernel, Gpu, Params, storage};
-use crate::stop;
 
 /// Factors on squared distances in the choice of cells that are sent: at first one that covers
 /// rounding; in turn if a walk has missed a cell. The last sends all cells.
@@ -80,6 +82,9 @@ const FEW_GROUPS: u32 = 64;
 /// The most parts: a submission has two rows of parameters for each, of [`MOST_PIECES`].
 const MOST_PARTS: usize = MOST_PIECES / 2;
 
+/// Rows of parameters of a submission besides those and the build's.
+const OTHER_ROWS: usize = 4;
+
 /// Groups that walk in one submission.
 const GROUPS_AT_ONCE: u32 = 16_384;
 
@@ -97,6 +102,7 @@ pub enum Outcome {
 struct Rule {
     walk: Walk,
     select: sent::Select,
+    floor: Option<BoundKernel>,
 }
 
 /// Forces by one configuration.
@@ -154,6 +160,10 @@ struct Learnt {
     cut_in: f32,
     /// Evaluations since then.
     since_cut: usize,
+    /// Cells of this part at the last evaluation; 0 before the first.
+    cells: u32,
+    /// The bits of the greatest force and mass of all ranks then, without their mantissas.
+    greatest: [u32; 2],
     /// Whether the curve is cut anew for all forces, for tests.
     cuts_always: bool,
     /// [`MARGINS`], or others in tests.
@@ -181,6 +191,13 @@ pub struct Report {
 /// Bodies of a part whose positions choose the next cuts.
 const SAMPLES: u32 = 1024;
 
+/// A little less than the least acceleration with which sinks count (`shaders/tree/least.wgsl`), given
+/// the sum of the logarithms of all of `counted` bodies.
+fn least_strength(logs: u64, counted: u32) -> f32 {
+    let mean = logs as f64 / (64.0 * f64::from(counted.max(1))) - 128.0;
+    (0.001 * mean.exp2() * (1.0 - 1e-4)) as f32
+}
+
 /// Words of the tally (`shaders/tree/common.wgsl`), in bytes.
 mod tally {
     pub const DISTANCES: std::ops::Range<u64> = 0..4 * 256;
@@ -191,6 +208,17 @@ mod tally {
     pub const FORCES: std::ops::Range<u64> = 4 * 270..4 * 280;
     pub const SHARES: std::ops::Range<u64> = 4 * 280..4 * 282;
     pub const MISSING: u64 = 4 * 285;
+    pub const EXPECTED: u64 = 4 * 288;
+
+    /// The word at a place of the whole tally.
+    pub fn word(all: &[u32], at: u64) -> u32 {
+        all[at as usize / 4]
+    }
+
+    /// The 64-bit integer at a place.
+    pub fn long(all: &[u32], at: u64) -> u64 {
+        u64::from(word(all, at)) | u64::from(word(all, at + 4)) << 32
+    }
 }
 
 impl PartTree {
@@ -213,7 +241,7 @@ impl PartTree {
         }
         let buffers = Arc::new(TreeBuffers::of_part(&gpu, bodies.capacity(), all, room, &shape)?);
         let partial_sums = storage(&gpu, "partial sums", bodies.capacity() as usize);
-        let params = Params::new(&gpu, "tree params", PARAMS_ROWS + MOST_PIECES);
+        let params = Params::new(&gpu, "tree params", PARAMS_ROWS + MOST_PIECES + OTHER_ROWS);
         let io = Io::new(gpu, params);
         let checks = shape.checks;
         let shared = Shared { buffers: &buffers, partial_sums: &partial_sums, bodies, checks };
@@ -252,6 +280,8 @@ impl PartTree {
                 cuts: Vec::new(),
                 cut_in: 0.0,
                 since_cut: 0,
+                cells: 0,
+                greatest: [0; 2],
                 cuts_always: false,
                 margins: MARGINS,
                 report: Report::default(),
@@ -284,7 +314,11 @@ impl PartTree {
             };
             let walk = Walk::new(&bound, variant, opening, field.softening).await?;
             let select = sending.select(io, shared, common, opening, shape.order).await?;
-            Ok::<_, Error>(Rule { walk, select })
+            let floor = match opening.needs_accelerations() {
+                true => Some(walks::floor(io, shared).await?),
+                false => None,
+            };
+            Ok::<_, Error>(Rule { walk, select, floor })
         };
         let config = shape.config();
         let needs_first = shape.opening.needs_accelerations() && !field.has_accelerations;
@@ -487,8 +521,9 @@ impl Stages {
 
         self.io.lap("order");
 
-        // Copies in that order, the mean strength, and the number of cells.
-        build.set_sizes(ordered.listed, 0);
+        // Copies in that order, the mean strength, cells, and groups if their accelerations are known.
+        // Leaves nearly always have the smallest size, and there are about as many cells as the last
+        // time. Other cells are made again.
         self.state = TreeState {
             inside: own.inside,
             outside: own.outside,
@@ -498,6 +533,11 @@ impl Stages {
             ..self.state
         };
         self.io.write(&buffers.state, 0, &[self.state]);
+        let expected = match self.learnt.cells {
+            0 => buffers.reserve,
+            cells => (cells + cells / 16 + 256).min(buffers.reserve),
+        };
+        build.set_sizes(ordered.listed, expected);
         let edge = super::buffers::EDGE_KEYS;
         let near = [0..own.inside.min(edge), own.inside.saturating_sub(edge)..own.inside];
         let outside = own.inside..own.inside + own.outside;
@@ -505,41 +545,58 @@ impl Stages {
             (&buffers.sources, 16 * u64::from(range.start)..16 * u64::from(range.end))
         };
         let strengths = if is_first { Strengths::Unknown } else { Strengths::Last };
-        let (sample, samples) = (&self.sample, &self.samples);
+        let (sample, samples, common) = (&self.sample, &self.samples, &self.common);
         let sampled = own.inside.min(SAMPLES);
         let stride = own.inside.checked_div(sampled).unwrap_or(1);
+        let kernels = (&self.crowds, &self.sending);
+        let grouping = Grouping::new(kernels, &buffers, own, (self.state.half, most));
+        let mut wanted = vec![
+            (&tally, 0..4 * u64::from(TALLY)),
+            of(&near[0]),
+            of(&near[1]),
+            of(&outside),
+            (samples, 0..16 * u64::from(sampled)),
+            common.listed(),
+        ];
+        if !is_first {
+            wanted.extend(grouping.wanted());
+        }
         let read = self
             .io
             .submit(
                 build,
                 |pass, params, build| {
                     build.record_gather(pass, params);
+                    build.record_own(pass, params, strengths);
+                    if !is_first {
+                        grouping.record(pass, params, build, strengths);
+                    }
                     build.record_strengths(pass, params, strengths);
                     build.record_count(pass, params, 0);
+                    build.record_choice(pass, params);
+                    build.record_cells(pass);
+                    build.record_moments(pass, params);
+                    common.record(pass, expected, most);
                     let row = TreeParams { count: sampled, level: stride, ..Default::default() };
                     let row = Some(params.offset_of(row));
                     super::build::dispatch(pass, sample, row, (sampled, 256), most);
                 },
                 &[],
-                &[
-                    (&tally, tally::CELLS_FOUND..tally::LOGS.end),
-                    of(&near[0]),
-                    of(&near[1]),
-                    of(&outside),
-                    (samples, 0..16 * u64::from(sampled)),
-                ],
+                &wanted,
             )
             .await?;
+        let listed = (!is_first).then(|| Listed::new(&read[0], &read[6..]));
         let points = |words: &[u32]| -> Vec<PointMass> { bytemuck::pod_collect_to_vec(words) };
         let near = [points(&read[1]), points(&read[2])];
         let own_outside = points(&read[3]);
         self.learnt.sampled = points(&read[4]);
-        let logs = |words: &[u32]| u64::from(words[8]) | u64::from(words[9]) << 32;
-        let mut sums = [u64::from(read[0][0]), logs(&read[0])];
+        let mut cells = tally::word(&read[0], tally::CELLS_FOUND);
+        let mut sums = [u64::from(cells), tally::long(&read[0], tally::LOGS.start)];
+        let mut roots = common.roots_of(&read[0], &read[5]);
         exchange::sum_integers(member, &mut sums)?;
-        let mut cells = read[0][0];
         let mut level = 0;
         let reserve = u64::from(TreeBuffers::reserve_for(self.all));
+        build.set_sizes(ordered.listed, 0);
         while sums[0] > reserve && level + 1 < build.leaf_sizes {
             level += 1;
             let at = tally::CELLS_FOUND + 4 * u64::from(level);
@@ -556,15 +613,37 @@ impl Stages {
             sums[0] = u64::from(cells);
             exchange::sum_integers(member, &mut sums[..1])?;
         }
-        self.state.leaf = (LEAF as u32) << level;
+        (self.state.leaf, self.state.cells) = ((LEAF as u32) << level, cells);
         if !member.all_agree(cells <= buffers.reserve)? {
             // Room for cells follows that for bodies.
             let more = if cells > buffers.reserve { bodies.capacity() / 4 } else { 0 };
             return Ok(Outcome::NeedsRoom(bodies.capacity() + more, ReceivedRoom::default()));
         }
-        self.state.cells = cells;
+        self.learnt.cells = cells;
+        build.set_sizes(ordered.listed, cells);
+        if level > 0 || cells > expected {
+            self.io.write(&buffers.state, 0, &[self.state]);
+            self.io.write(&tally, top::ROOTS, &[0u32]);
+            let common = &self.common;
+            let read = self
+                .io
+                .submit(
+                    build,
+                    |pass, params, build| {
+                        if level == 0 {
+                            build.record_count(pass, params, 0);
+                        }
+                        build.record_cells(pass);
+                        build.record_moments(pass, params);
+                        common.record(pass, cells, most);
+                    },
+                    &[],
+                    &[(&tally, 0..4 * u64::from(TALLY)), common.listed()],
+                )
+                .await?;
+            roots = common.roots_of(&read[0], &read[1]);
+        }
         self.write_logs(sums[1]);
-        self.io.write(&buffers.state, 0, &[self.state]);
         // Bodies outside the cube attract on all ranks.
         let mut outsiders = own_outside;
         if all_outside > 0 {
@@ -575,45 +654,25 @@ impl Stages {
         }
         let everywhere = bodies::Counts { inside: own.inside, outside: outsiders.len() as u32 };
 
-        self.io.lap("counts");
+        self.io.lap("cells");
 
-        // Cells, and those that are common.
-        build.set_sizes(ordered.listed, cells);
-        let common = &self.common;
-        let read = self
-            .io
-            .submit(
-                build,
-                |pass, params, build| {
-                    build.record_cells(pass);
-                    build.record_moments(pass, params);
-                    common.record(pass, cells, most);
-                },
-                &[],
-                &[
-                    (&tally, top::ROOTS..top::ROOTS + 4),
-                    (&common.roots, 0..128 * u64::from(top::MOST_ROOTS)),
-                ],
-            )
-            .await?;
-        let listed = (read[0][0] as usize).min(top::MOST_ROOTS as usize);
-        let roots: Vec<top::RootRecord> = bytemuck::pod_collect_to_vec(&read[1][..32 * listed]);
         let leaf = self.state.leaf;
-        let tops = common.join(member, rank, &ends, (&roots, leaf), [&near[0], &near[1]])?;
+        let tops = self.common.join(member, rank, &ends, (&roots, leaf), [&near[0], &near[1]])?;
         let [[first_copied, before], [last_copied, behind]] = tops.copied;
         let copies = everywhere.inside + everywhere.outside;
         (self.state.first_copied, self.state.first_copy) = (first_copied, copies + before);
         (self.state.last_copied, self.state.last_copy) = (last_copied, copies + behind);
-        common.upload((&mut self.io, build), &buffers, &everywhere, &tops).await?;
+        self.common.write(&mut self.io, &buffers, &everywhere, &tops);
+        self.io.lap("common cells");
 
-        self.io.lap("cells");
+        let mut work = Work { tops: &tops, has_moments: false, own, everywhere, cells, least: 0.0 };
         if let Some(first) = first.as_ref().filter(|_| is_first) {
-            let work = (&tops, own, everywhere, cells);
-            if let Some(needed) =
-                self.walk(member, build, (first, None), Strengths::Unknown, work).await?
-            {
+            let walked =
+                self.walk(member, build, (first, None), (Strengths::Unknown, None), &work).await?;
+            if let Walked::NeedsRoom(needed) = walked {
                 return Ok(Outcome::NeedsRoom(bodies.capacity(), needed));
             }
+            work.has_moments = true;
             // The mean strength of what has just been found, of this rank's own sinks.
             self.write_sinks();
             self.write_logs(0);
@@ -626,19 +685,23 @@ impl Stages {
                     &[(&tally, tally::LOGS)],
                 )
                 .await?;
-            let mut sum = [u64::from(read[0][0]) | u64::from(read[0][1]) << 32];
-            exchange::sum_integers(member, &mut sum)?;
-            self.write_logs(sum[0]);
+            sums[1] = u64::from(read[0][0]) | u64::from(read[0][1]) << 32;
+            exchange::sum_integers(member, &mut sums[1..])?;
+            self.write_logs(sums[1]);
+        }
+        if build.uses_strengths() {
+            work.least = least_strength(sums[1], counted);
         }
         let strengths = if is_first { Strengths::Walked } else { Strengths::Last };
-        let work = (&tops, own, everywhere, cells);
-        if let Some(needed) =
-            self.walk(member, build, (rule, balance.as_ref()), strengths, work).await?
-        {
-            return Ok(Outcome::NeedsRoom(bodies.capacity(), needed));
-        }
+        let rule = (&*rule, balance.as_ref());
+        let forces = match self.walk(member, build, rule, (strengths, listed), &work).await? {
+            Walked::NeedsRoom(needed) => {
+                return Ok(Outcome::NeedsRoom(bodies.capacity(), needed));
+            }
+            Walked::Done(forces) => forces,
+        };
         if let Some(balance) = balance {
-            self.balance(member, build, balance).await?;
+            self.balance(member, build, balance, forces).await?;
             self.io.lap("balance");
         }
         self.io.log_laps(rank, self.learnt.report.received);
@@ -713,255 +776,4 @@ impl Stages {
     fn write_logs(&mut self, sum: u64) {
         self.io.write(&self.buffers.tally, tally::LOGS.start, &[sum as u32, (sum >> 32) as u32]);
     }
-
-    /// Groups, the cells that they need of others, and their walks. If a rank has no room, returns
-    /// how much this one needs.
-    async fn walk(
-        &mut self,
-        member: &mut Member,
-        build: &mut Build,
-        (rule, balance): (&Rule, Option<&Balance>),
-        strengths: Strengths,
-        (tops, own, everywhere, cells): (&top::Tops, bodies::Counts, bodies::Counts, u32),
-    ) -> Result<Option<ReceivedRoom>> {
-        let most = self.io.gpu.limits.workgroups;
-        let buffers = Arc::clone(&self.buffers);
-        let tally = &buffers.tally;
-        self.io.write(tally, tally::SCATTERED, &[0u32]);
-        self.io.write(tally, groups::QUESTIONS, &[0u32]);
-        self.io.write(tally, sent::BOXES, &[0u32]);
-        self.state.scattered = 0;
-        self.state.outside = own.outside;
-        self.write_sinks();
-        let (in_cube, half) = (own.inside.div_ceil(GROUP as u32), self.state.half);
-        let grouped = in_cube + own.outside;
-        let (crowds, sending) = (&self.crowds, &self.sending);
-        let expected = groups::EXPECTED.min(crowds.questions.size() / 32);
-        let read = self
-            .io
-            .submit(
-                build,
-                |pass, params, build| {
-                    build.record_groups(pass, params, strengths);
-                    crowds.record(pass, own.inside, most);
-                    let groups = (in_cube, own.outside, false);
-                    sending.record_boxes(pass, params, &buffers, groups, half, most);
-                },
-                &[],
-                &[
-                    (tally, groups::QUESTIONS..groups::QUESTIONS + 4),
-                    (tally, tally::SCATTERED..tally::SCATTERED + 4),
-                    (&crowds.questions, 0..32 * expected),
-                    (tally, sent::BOXES..sent::BOXES + 4),
-                    sending.expected_boxes(),
-                ],
-            )
-            .await?;
-        let (asked, mut scattered) = (u64::from(read[0][0]), read[1][0]);
-        let singles_listed = scattered * GROUP as u32;
-        let mut questions = read[2].clone();
-        if asked > expected {
-            let range = 32 * expected..32 * asked;
-            let more =
-                self.io.submit(build, |_, _, _| (), &[], &[(&crowds.questions, range)]).await?;
-            questions.extend_from_slice(&more[0]);
-        }
-        questions.truncate(8 * asked as usize);
-        let questions: Vec<groups::Question> = bytemuck::pod_collect_to_vec(&questions);
-        let io = &mut self.io;
-        scattered += crowds.settle((io, build), member, &buffers, (&questions, strengths)).await?;
-        let singles = scattered * GROUP as u32;
-        let mut total = [u64::from(scattered)];
-        exchange::sum_integers(member, &mut total)?;
-        // Without room for all their sinks, scattered groups walk as others do. A group that bodies
-        // of other ranks have made scattered keeps its box, which holds those of its sinks.
-        let together = total[0] > u64::from(buffers.singles.1);
-        if together {
-            scattered = 0;
-        }
-        self.state.scattered = scattered;
-        self.io.lap("groups");
-
-        let (mut listed, mut boxes) = (read[3][0], read[4].clone());
-        let (is_complete, mut rest) = self.sending.other_boxes((listed, singles_listed));
-        if together || !is_complete {
-            self.io.write(tally, sent::BOXES, &[0u32]);
-            // Groups that other ranks' bodies have made scattered are listed by their sinks now.
-            self.sending.expect_singles(singles);
-            let sending = &self.sending;
-            let record = |pass: &mut wgpu::ComputePass<'_>,
-                          params: &mut Params<TreeParams>,
-                          _: &mut Build| {
-                let groups = (in_cube, own.outside, together);
-                sending.record_boxes(pass, params, &buffers, groups, half, most);
-            };
-            let wanted = [(tally, sent::BOXES..sent::BOXES + 4), sending.expected_boxes()];
-            let mut read = self.io.submit(build, record, &[], &wanted).await?;
-            (listed, boxes) = (read[0][0], read.swap_remove(1));
-            (_, rest) = self.sending.other_boxes((listed, singles_listed));
-        }
-        if !rest.1.is_empty() {
-            boxes.extend(self.io.submit(build, |_, _, _| (), &[], &[rest]).await?.remove(0));
-        }
-        boxes.truncate(8 * listed as usize);
-        self.sending.share(&mut self.io, member, &boxes)?;
-        self.io.lap("boxes");
-        let single = buffers.singles.0..buffers.singles.0 + scattered * GROUP as u32;
-        let sinks = own.inside + own.outside;
-        // The others' bodies outside the cube attract, but do not walk here.
-        let foreign = everywhere.outside - own.outside;
-        let nobody: Vec<[u32; 8]> = vec![[0, 0, 0, 0, 0, 0, 0, NOBODY]; foreign as usize];
-        self.io.write(&buffers.groups, 32 * u64::from(grouped), &nobody);
-
-        let margins = self.learnt.margins;
-        for (attempt, margin) in margins.iter().copied().enumerate() {
-            self.write_sinks();
-            let joined = self
-                .sending
-                .exchange(
-                    (&mut self.io, build),
-                    member,
-                    &buffers,
-                    (&rule.select, margin),
-                    cells,
-                    (tops, &everywhere),
-                )
-                .await?;
-            self.io.lap("cells of others");
-            let joined = match joined {
-                Ok(joined) => joined,
-                Err(needed) => return Ok(Some(needed)),
-            };
-            self.learnt.report.received = joined.received;
-            self.state.outside = everywhere.outside;
-            // A walk begins with the root if there are cells.
-            self.state.cells = 1;
-            self.write_sinks();
-            self.io.write(tally, tally::MISSING, &[0u32]);
-            self.io.write(tally, tally::GREATEST.start, &[0u32; 14]);
-            let begun = web_time::Instant::now();
-            let ranges = [0..grouped, single.clone()];
-            let walked = self.walk_groups(build, (rule, balance), &ranges, sinks, member).await?;
-            let secs = begun.elapsed().as_secs_f64();
-            self.io.lap("walk");
-            (self.state.outside, self.state.cells) = (own.outside, cells);
-            let stopped = u32::from(walked.is_none());
-            let [missing, force, mass] = walked.unwrap_or_default();
-            let all = exchange::gather(member, &[[missing, stopped, force, mass]])?.concat();
-            if all.iter().any(|of| of[1] > 0) {
-                return Err(Error::Stopped);
-            }
-            let is_whole = all.iter().all(|of| of[0] == 0);
-            if is_whole || attempt + 1 == margins.len() {
-                // The bits of positive numbers have their order.
-                let greatest = |which: usize| all.iter().map(|of| of[which]).fold(0, u32::max);
-                let greatest = [greatest(2), greatest(3)];
-                self.io.write(tally, tally::GREATEST.start, &greatest);
-                self.learnt.report.repeats += attempt as u64;
-                self.learnt.report.walk_secs = secs;
-                if self.counts_cost {
-                    self.count_cost(secs);
-                }
-                break;
-            }
-        }
-        Ok(None)
-    }
-
-    /// Walks the groups and single sinks in these ranges; returns how many sinks have met a cell that
-    /// was not sent, and the bits of the greatest force and mass, or `None` if it was stopped.
-    async fn walk_groups(
-        &mut self,
-        build: &mut Build,
-        (rule, balance): (&Rule, Option<&Balance>),
-        ranges: &[std::ops::Range<u32>],
-        sinks: u32,
-        member: &mut Member,
-    ) -> Result<Option<[u32; 3]>> {
-        let tally = &self.buffers.tally;
-        // Walks that take long, or whose time is not known, can be stopped between submissions.
-        let is_long =
-            self.learnt.report.walk_secs == 0.0 || self.learnt.report.walk_secs > LONG_WALK_SECS;
-        let mut each = if is_long { FEW_GROUPS } else { GROUPS_AT_ONCE };
-        for range in ranges {
-            let mut begin = range.start;
-            while begin < range.end {
-                let (first, end) = (begin, range.end.min(begin + each));
-                let record = |pass: &mut wgpu::ComputePass<'_>,
-                              params: &mut Params<TreeParams>,
-                              _: &mut Build| {
-                    rule.walk.record(pass, params, first, end);
-                    rule.walk.record_far(pass, params, first, end);
-                };
-                begin = end;
-                if !is_long {
-                    self.io.submit(build, record, &[], &[]).await?;
-                    continue;
-                }
-                member.poll_stop();
-                if stop::is_wanted() {
-                    return Ok(None);
-                }
-                let begun = web_time::Instant::now();
-                self.io.submit(build, record, &[], &[(tally, 0..4)]).await?;
-                let secs = begun.elapsed().as_secs_f64().max(1e-6);
-                let wanted = f64::from(each) * (SUBMISSION_SECS / secs).clamp(0.25, 4.0);
-                each = (wanted as u32).clamp(1, GROUPS_AT_ONCE);
-            }
-        }
-        let (missing, most) = (&self.missing, self.io.gpu.limits.workgroups);
-        let read = self
-            .io
-            .submit(
-                build,
-                |pass, params, _| {
-                    let row = TreeParams { count: sinks, ..Default::default() };
-                    let row = Some(params.offset_of(row));
-                    super::build::dispatch(pass, missing, row, (sinks, 256), most);
-                    if let Some(balance) = balance {
-                        balance.record_stage(pass, 0);
-                    }
-                },
-                &[],
-                &[(tally, tally::MISSING..tally::MISSING + 4), (tally, tally::GREATEST)],
-            )
-            .await?;
-        Ok(Some([read[0][0], read[1][0], read[1][1]]))
-    }
-
-    /// Corrects the total force of all ranks, whose greatest force and mass the tally has.
-    async fn balance(
-        &mut self,
-        member: &mut Member,
-        build: &mut Build,
-        balance: &Balance,
-    ) -> Result<()> {
-        let tally = self.buffers.tally.clone();
-        for (k, words) in [(1, tally::FORCES), (2, tally::SHARES)] {
-            let record =
-                |pass: &mut wgpu::ComputePass<'_>, _: &mut Params<TreeParams>, _: &mut Build| {
-                    balance.record_stage(pass, k);
-                };
-            let read = self.io.submit(build, record, &[], &[(&tally, words.clone())]).await?;
-            // In two's complement.
-            let own: Vec<u64> =
-                read[0].chunks_exact(2).map(|w| u64::from(w[0]) | u64::from(w[1]) << 32).collect();
-            let mut sums = vec![0u64; own.len()];
-            for others in exchange::gather(member, &own)? {
-                let add = |(sum, other): (&mut u64, u64)| *sum = sum.wrapping_add(other);
-                sums.iter_mut().zip(others).for_each(add);
-            }
-            let words_of = |sum: &u64| [*sum as u32, (*sum >> 32) as u32];
-            let sums: Vec<u32> = sums.iter().flat_map(words_of).collect();
-            self.io.write(&tally, words.start, &sums);
-        }
-        let record =
-            |pass: &mut wgpu::ComputePass<'_>, _: &mut Params<TreeParams>, _: &mut Build| {
-                balance.record_stage(pass, 3);
-            };
-        self.io.submit(build, record, &[], &[]).await.map(|_| ())
-    }
 }
-
-/// NOBODY in `shaders/tree/sinks.wgsl`.
-const NOBODY: u32 = u32::MAX;

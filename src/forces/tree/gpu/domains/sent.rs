@@ -142,10 +142,23 @@ pub(super) struct Sending {
     room: u32,
 }
 
-/// Where received cells and bodies are.
+/// What was chosen for the other ranks.
+#[derive(Default)]
+pub(super) struct Chosen {
+    /// For each of them, in order.
+    sizes: Vec<Sizes>,
+    entries: Vec<u32>,
+    /// Whether the messages have all of it.
+    is_packed: bool,
+}
+
+/// What was delivered.
 pub(super) struct Joined {
     /// Numbers of cells and bodies.
-    pub received: [u32; 2],
+    pub received: Sizes,
+    /// Where those of each rank are, and the number of common cells.
+    rows: Vec<TreeParams>,
+    links: u32,
 }
 
 impl Sending {
@@ -287,7 +300,12 @@ impl Sending {
         (&self.own_boxes, 0..u64::from(self.expected).min(room) * BOX as u64)
     }
 
-    /// Sets the number of single sinks whose boxes the next list has.
+    /// The number of single sinks whose boxes the next list has.
+    pub fn singles(&self) -> u32 {
+        self.singles
+    }
+
+    /// Sets that number.
     pub fn expect_singles(&mut self, singles: u32) {
         self.singles = singles;
     }
@@ -306,15 +324,22 @@ impl Sending {
         (is_complete, (&self.own_boxes, range))
     }
 
-    /// Sends `boxes` around this part's sinks to all ranks and puts theirs on the device.
+    /// Sends `boxes` around this part's sinks to all ranks and writes theirs before the next
+    /// submission. Each sink counts with an acceleration of at least `least`.
     ///
     /// # Errors
     /// As of [`Exchange`].
-    pub fn share(&mut self, io: &mut Io, member: &mut Member, boxes: &[u32]) -> Result<()> {
+    pub fn share(
+        &mut self,
+        io: &mut Io,
+        member: &mut Member,
+        (boxes, least): (&[u32], f32),
+    ) -> Result<()> {
         let (own, room) = (member.member(), self.boxes.size() as usize / BOX);
         // All have the same room, so none sends more than its share of it.
         let most = room / member.members();
         let mut few: Vec<SinkBox> = bytemuck::pod_collect_to_vec(boxes);
+        few.iter_mut().for_each(|of| of[3] = of[3].max(least));
         while few.len() > most {
             few = joined(&few);
         }
@@ -356,20 +381,20 @@ impl Sending {
         others.iter().zip(sizes).map(row).collect()
     }
 
-    /// Sends to each rank what the groups in its boxes open of this part's `cells` cells, and joins
-    /// what the others send to these. If a rank has no room, the error says
-    /// how much this one needs.
-    pub async fn exchange(
+    /// Chooses what the groups in the boxes of each rank open of this part's `cells` cells, and packs
+    /// as much of it as is expected, in one submission with what `also` records and `read_also` reads.
+    ///
+    /// # Errors
+    /// The device failed.
+    pub async fn choose(
         &mut self,
         (io, build): (&mut Io, &mut Build),
-        member: &mut Member,
-        buffers: &TreeBuffers,
-        (select, margin): (&Select, f32),
-        cells: u32,
-        (tops, counts): (&Tops, &Counts),
-    ) -> Result<std::result::Result<Joined, ReceivedRoom>> {
-        let (rank, parts) = (member.member(), member.members());
-        let most = io.gpu.limits.workgroups;
+        (rank, parts): (usize, usize),
+        choice: (&Select, f32),
+        (tops, cells): (&Tops, u32),
+        also: impl FnOnce(&mut wgpu::ComputePass<'_>, &mut Params<TreeParams>, &mut Build),
+        read_also: (&wgpu::Buffer, Range<u64>),
+    ) -> Result<(Chosen, Vec<u32>)> {
         // Of the other ranks, in order.
         let others: Vec<usize> = (0..parts).filter(|part| *part != rank).collect();
         io.clear(&self.opened);
@@ -379,19 +404,12 @@ impl Sending {
             self.expected_by.fill([0; 2]);
         }
         let rows = Self::rows(self.expected_by.iter().copied(), &others);
-        let message_to = |rows: &[TreeParams]| {
-            let end = rows
-                .last()
-                .map_or(0, |row| u64::from(row.group_begin) + length([row.count, row.reserve]));
-            0..end * VEC4
-        };
-        let wanted = [(&self.entries, 0..self.entries.size()), (&self.message, message_to(&rows))];
+        let wanted = [
+            (&self.entries, 0..self.entries.size()),
+            (&self.message, message_of(&rows)),
+            read_also,
+        ];
         let (packing, boxes_of) = (&mut self.packing, &self.boxes_of);
-        let mut record = |pass: &mut wgpu::ComputePass<'_>,
-                          params: &mut Params<TreeParams>,
-                          rows: &[TreeParams]| {
-            packing.record((pass, params), (select, margin), boxes_of, rows, cells);
-        };
         let outgoing = match Arc::get_mut(&mut self.outgoing) {
             Some(outgoing) => outgoing,
             None => {
@@ -404,59 +422,53 @@ impl Sending {
             0 => [0; 2],
             _ => std::array::from_fn(|k| entries[part * ENTRIES + MOST_ROOTS as usize + k]),
         };
-        // The messages to all ranks, as they were packed by `rows`.
-        let collect = |outgoing: &mut Vec<u8>,
-                       packed: &[u32],
-                       entries: &[u32],
-                       rows: &[TreeParams],
-                       sizes: &[Sizes]| {
-            let roots = 4 * tops.own_entries.len();
-            let bytes = |size: &Sizes| roots + (length(*size) * VEC4) as usize;
-            outgoing.resize(sizes.iter().map(bytes).sum(), 0);
-            let mut rest = &mut outgoing[..];
-            for (row, [cells, bodies]) in rows.iter().zip(sizes) {
-                let begin = row.part as usize * ENTRIES;
-                for entry in &tops.own_entries {
-                    let (to, others) = rest.split_at_mut(4);
-                    to.copy_from_slice(&entries[begin + entry].to_ne_bytes());
-                    rest = others;
+        io.submit_as(
+            build,
+            |pass, params, build| {
+                also(pass, params, build);
+                packing.record((pass, params), choice, boxes_of, &rows, cells);
+            },
+            &[],
+            &wanted,
+            |read| {
+                let [entries, packed] = [read[0], read[1]];
+                let sizes: Vec<Sizes> =
+                    others.iter().map(|part| sizes_in(entries, *part)).collect();
+                let fits = |(row, size): (&TreeParams, &Sizes)| {
+                    size[0] <= row.count && size[1] <= row.reserve
+                };
+                let is_packed = rows.iter().zip(&sizes).all(fits);
+                if is_packed {
+                    collect(outgoing, (packed, entries), tops, &rows, &sizes);
                 }
-                let at = |entry: u32| 4 * (row.group_begin + entry) as usize;
-                for (begin, length) in
-                    [(0, 2 * cells), (2 * row.count, 3 * cells), (5 * row.count, *bodies)]
-                {
-                    let words = &packed[at(begin)..at(begin + length)];
-                    let (to, others) = rest.split_at_mut(4 * words.len());
-                    exchange::copy_bytes(to, bytemuck::cast_slice(words));
-                    rest = others;
-                }
-            }
-        };
-        let (sizes, entries, is_packed) = io
-            .submit_as(
-                build,
-                |pass, params, _| record(pass, params, &rows),
-                &[],
-                &wanted,
-                |read| {
-                    let [entries, packed] = [read[0], read[1]];
-                    let sizes: Vec<Sizes> =
-                        others.iter().map(|part| sizes_in(entries, *part)).collect();
-                    let fits = |(row, size): (&TreeParams, &Sizes)| {
-                        size[0] <= row.count && size[1] <= row.reserve
-                    };
-                    let fit = rows.iter().zip(&sizes).all(fits);
-                    if fit {
-                        collect(outgoing, packed, entries, &rows, &sizes);
-                    }
-                    (sizes, entries.to_vec(), fit)
-                },
-            )
-            .await?;
-        io.lap("select");
+                (Chosen { sizes, entries: entries.to_vec(), is_packed }, read[2].to_vec())
+            },
+        )
+        .await
+    }
+
+    /// Sends each rank what was chosen for it and writes what the others send before the next
+    /// submission, which has to join it ([`Sending::record_joints`]). If a rank has no room, the error
+    /// says how much this one needs.
+    ///
+    /// # Errors
+    /// The device failed; as of [`Exchange`].
+    pub async fn deliver(
+        &mut self,
+        (io, build): (&mut Io, &mut Build),
+        member: &mut Member,
+        buffers: &TreeBuffers,
+        choice: (&Select, f32),
+        cells: u32,
+        (tops, counts): (&Tops, &Counts),
+        chosen: &Chosen,
+    ) -> Result<std::result::Result<Joined, ReceivedRoom>> {
+        let Chosen { sizes, entries, is_packed } = chosen;
+        let (rank, parts) = (member.member(), member.members());
+        let others: Vec<usize> = (0..parts).filter(|part| *part != rank).collect();
         // Those of all pairs of ranks.
         let mut own_row = vec![[0u32; 2]; parts];
-        others.iter().zip(&sizes).for_each(|(&part, size)| own_row[part] = *size);
+        others.iter().zip(sizes).for_each(|(&part, size)| own_row[part] = *size);
         let table: Vec<Vec<Sizes>> = exchange::gather(member, &own_row)?;
 
         // Where each message's cells and bodies go.
@@ -471,7 +483,7 @@ impl Sending {
         }
         let (absent_cell, absent_body) = (first_cell, first_body);
         let part = buffers.part.as_ref().expect("a part");
-        for (expected, size) in self.expected_by.iter_mut().zip(&sizes) {
+        for (expected, size) in self.expected_by.iter_mut().zip(sizes) {
             *expected = size.map(|count| count.saturating_add(count / 8 + 64));
         }
         let expected = self.expected_by.iter().copied().map(length).sum::<u64>();
@@ -490,12 +502,13 @@ impl Sending {
         if !is_packed {
             let rows = Self::rows(sizes.iter().copied(), &others);
             let outgoing = Arc::get_mut(&mut self.outgoing).expect("nobody has it yet");
+            let (packing, boxes_of) = (&mut self.packing, &self.boxes_of);
             io.submit_as(
                 build,
-                |pass, params, _| record(pass, params, &rows),
+                |pass, params, _| packing.record((pass, params), choice, boxes_of, &rows, cells),
                 &[],
-                &[(&self.message, message_to(&rows))],
-                |read| collect(outgoing, read[0], &entries, &rows, &sizes),
+                &[(&self.message, message_of(&rows))],
+                |read| collect(outgoing, (read[0], entries), tops, &rows, sizes),
             )
             .await?;
             io.lap("pack");
@@ -564,17 +577,60 @@ impl Sending {
             }
         });
         io.write(&self.links, 0, &links);
-        let record =
-            |pass: &mut wgpu::ComputePass<'_>, params: &mut Params<TreeParams>, _: &mut Build| {
-                for row in rows {
-                    let offset = Some(params.offset_of(row));
-                    dispatch(pass, &self.graft, offset, (row.count, THREADS), most);
-                }
-                let row = TreeParams { count: links.len() as u32, ..Default::default() };
-                let offset = Some(params.offset_of(row));
-                dispatch(pass, &self.link, offset, (row.count, THREADS), most);
-            };
-        io.submit(build, record, &[], &[]).await?;
-        Ok(Ok(Joined { received: total }))
+        Ok(Ok(Joined { received: total, rows, links: links.len() as u32 }))
+    }
+
+    /// Records what makes delivered cells children of the common ones.
+    pub fn record_joints(
+        &self,
+        pass: &mut wgpu::ComputePass<'_>,
+        params: &mut Params<TreeParams>,
+        joined: &Joined,
+        most: u32,
+    ) {
+        for row in &joined.rows {
+            let offset = Some(params.offset_of(*row));
+            dispatch(pass, &self.graft, offset, (row.count, THREADS), most);
+        }
+        let row = TreeParams { count: joined.links, ..Default::default() };
+        let offset = Some(params.offset_of(row));
+        dispatch(pass, &self.link, offset, (row.count, THREADS), most);
+    }
+}
+
+/// The range of the messages that are packed by `rows`.
+fn message_of(rows: &[TreeParams]) -> Range<u64> {
+    let end = |row: &TreeParams| u64::from(row.group_begin) + length([row.count, row.reserve]);
+    0..rows.last().map_or(0, end) * VEC4
+}
+
+/// The messages to all ranks, as they were packed by `rows`.
+fn collect(
+    outgoing: &mut Vec<u8>,
+    (packed, entries): (&[u32], &[u32]),
+    tops: &Tops,
+    rows: &[TreeParams],
+    sizes: &[Sizes],
+) {
+    let roots = 4 * tops.own_entries.len();
+    let bytes = |size: &Sizes| roots + (length(*size) * VEC4) as usize;
+    outgoing.resize(sizes.iter().map(bytes).sum(), 0);
+    let mut rest = &mut outgoing[..];
+    for (row, [cells, bodies]) in rows.iter().zip(sizes) {
+        let begin = row.part as usize * ENTRIES;
+        for entry in &tops.own_entries {
+            let (to, others) = rest.split_at_mut(4);
+            to.copy_from_slice(&entries[begin + entry].to_ne_bytes());
+            rest = others;
+        }
+        let at = |entry: u32| 4 * (row.group_begin + entry) as usize;
+        for (begin, length) in
+            [(0, 2 * cells), (2 * row.count, 3 * cells), (5 * row.count, *bodies)]
+        {
+            let words = &packed[at(begin)..at(begin + length)];
+            let (to, others) = rest.split_at_mut(4 * words.len());
+            exchange::copy_bytes(to, bytemuck::cast_slice(words));
+            rest = others;
+        }
     }
 }

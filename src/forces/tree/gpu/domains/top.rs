@@ -1,21 +1,24 @@
 //! The common cells: those that reach over a cut, and their children.
 
+use std::ops::Range;
+
 use bytemuck::{Pod, Zeroable};
 use minijinja::context;
 
 use super::bodies::Counts;
 use super::io::{Io, Shared};
 use super::order::{DeviceKey, Ends};
+use super::tally;
 use crate::error::{Error, Result};
 use crate::exchange::{self, Member};
 use crate::forces::tree::domains::top::{Announced, Root, Summed, Top};
+use crate::forces::tree::gpu::TreeBuffers;
 use crate::forces::tree::gpu::buffers::{EDGE_KEYS, TOP_CELLS};
 use crate::forces::tree::gpu::build::dispatch;
-use crate::forces::tree::gpu::{Build, TreeBuffers};
 use crate::forces::tree::record::{CellBox, CellForce, CellOpen, IS_LEAF};
 use crate::forces::tree::{Key, LEVELS, NO_PARENT, PointMass};
-use crate::gpu::layout::{TreeParams, TreeState};
-use crate::gpu::{Binding, BoundKernel, Params, storage};
+use crate::gpu::layout::TreeState;
+use crate::gpu::{Binding, BoundKernel, storage};
 
 /// ROOTS in `shaders/tree/common.wgsl`, in bytes.
 pub(super) const ROOTS: u64 = 4 * 283;
@@ -114,6 +117,17 @@ impl Common {
     /// Records the list of a part's roots and crossing cells, of `cells` cells.
     pub fn record(&self, pass: &mut wgpu::ComputePass<'_>, cells: u32, most: u32) {
         dispatch(pass, &self.list, None, (cells, THREADS), most);
+    }
+
+    /// The list and the room for it. [`ROOTS`] counts its entries.
+    pub fn listed(&self) -> (&wgpu::Buffer, Range<u64>) {
+        (&self.roots, 0..128 * u64::from(MOST_ROOTS))
+    }
+
+    /// The entries of the list, given the tally and the words of [`Common::listed`].
+    pub fn roots_of(&self, all: &[u32], listed: &[u32]) -> Vec<RootRecord> {
+        let count = tally::word(all, ROOTS).min(MOST_ROOTS) as usize;
+        bytemuck::pod_collect_to_vec(&listed[..32 * count])
     }
 
     /// Joins the lists of all ranks. `near` are this rank's bodies at the ends of its part, at most
@@ -232,14 +246,9 @@ impl Common {
         Ok(Tops { top, roots, own_entries, begin, copied })
     }
 
-    /// Uploads the common cells and records their moments.
-    pub async fn upload(
-        &self,
-        (io, build): (&mut Io, &mut Build),
-        buffers: &TreeBuffers,
-        counts: &Counts,
-        tops: &Tops,
-    ) -> Result<()> {
+    /// Writes the common cells before the next submission, which has to compute their moments
+    /// ([`Build::record_top_moments`]).
+    pub fn write(&self, io: &mut Io, buffers: &TreeBuffers, counts: &Counts, tops: &Tops) {
         let Tops { top, roots, .. } = tops;
         let cells = top.cells.len();
         let bodies_at = counts.inside + counts.outside;
@@ -282,12 +291,6 @@ impl Common {
         io.write(&buffers.cell_box, 0, &bounds);
         io.write(&buffers.sources, 16 * u64::from(bodies_at), &top.bodies);
         io.write(&buffers.part.as_ref().expect("a part").top_state, 0, &[state]);
-        let record = |pass: &mut wgpu::ComputePass<'_>,
-                      params: &mut Params<TreeParams>,
-                      build: &mut Build| {
-            build.record_top_moments(pass, params, cells as u32);
-        };
-        io.submit(build, record, &[], &[]).await.map(|_| ())
     }
 
     /// The child word, first body and number of bodies of each common cell, given those of the

@@ -1,0 +1,537 @@
+//! The walks of a part's groups, with what they need of the other ranks, and the correction of the total
+//! force.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use minijinja::context;
+
+use super::bodies::Counts;
+use super::groups::{self, Crowds, Question};
+use super::io::{Io, Shared};
+use super::sent::{self, Sending};
+use super::{FEW_GROUPS, LONG_WALK_SECS};
+use super::{GROUPS_AT_ONCE, Rule, SUBMISSION_SECS, Stages, tally, top};
+use crate::error::{Error, Result};
+use crate::exchange::{self, Exchange, Member};
+use crate::forces::tree::GROUP;
+use crate::forces::tree::gpu::balance::Balance;
+use crate::forces::tree::gpu::build::dispatch;
+use crate::forces::tree::gpu::{Build, ReceivedRoom, Strengths, TreeBuffers};
+use crate::gpu::layout::TreeParams;
+use crate::gpu::{Binding, BoundKernel, Params};
+use crate::stop;
+
+/// NOBODY in `shaders/tree/sinks.wgsl`.
+const NOBODY: u32 = u32::MAX;
+
+/// The bits of the exponent of a positive f32, which decide the unit of sums
+/// (`shaders/tree/balance.wgsl`).
+const EXPONENT: u32 = 0x7f80_0000;
+
+/// Compiles the kernel that applies the least acceleration of sinks.
+pub(super) async fn floor(io: &Io, shared: &Shared<'_>) -> Result<BoundKernel> {
+    let Shared { buffers, checks, .. } = *shared;
+    use Binding::{Read, Write};
+    let bound = [(Read, &buffers.state), (Write, &buffers.tally), (Write, &buffers.groups)];
+    io.kernel("floor", context! {}, &bound, true, checks).await
+}
+
+/// What is known of a part when its groups walk.
+pub(super) struct Work<'a> {
+    pub tops: &'a top::Tops,
+    /// Whether the common cells have their moments.
+    pub has_moments: bool,
+    /// Bodies of this part, and those that attract everywhere.
+    pub own: Counts,
+    pub everywhere: Counts,
+    /// Cells of this part.
+    pub cells: u32,
+    /// A little less than the least acceleration with which sinks count.
+    pub least: f32,
+}
+
+/// How walks end.
+pub(super) enum Walked {
+    /// All is done; the sums of the forces of all ranks, if they are known already.
+    Done(Option<Vec<u64>>),
+    /// A rank has no room, and this one needs that much.
+    NeedsRoom(ReceivedRoom),
+}
+
+/// Records the groups of a part, the questions of those near its ends, and the boxes around them.
+pub(super) struct Grouping<'a> {
+    crowds: &'a Crowds,
+    sending: &'a Sending,
+    buffers: &'a TreeBuffers,
+    own: Counts,
+    half: f32,
+    most: u32,
+}
+
+impl<'a> Grouping<'a> {
+    /// Of a part of `own` bodies in a cube of half an edge; `most` workgroups are allowed in a row.
+    pub fn new(
+        (crowds, sending): (&'a Crowds, &'a Sending),
+        buffers: &'a TreeBuffers,
+        own: Counts,
+        (half, most): (f32, u32),
+    ) -> Self {
+        Self { crowds, sending, buffers, own, half, most }
+    }
+
+    pub fn record(
+        &self,
+        pass: &mut wgpu::ComputePass<'_>,
+        params: &mut Params<TreeParams>,
+        build: &Build,
+        strengths: Strengths,
+    ) {
+        build.record_groups(pass, params, strengths);
+        self.crowds.record(pass, self.own.inside, self.most);
+        self.record_boxes(pass, params, false);
+    }
+
+    fn record_boxes(
+        &self,
+        pass: &mut wgpu::ComputePass<'_>,
+        params: &mut Params<TreeParams>,
+        together: bool,
+    ) {
+        let groups = (self.own.inside.div_ceil(GROUP as u32), self.own.outside, together);
+        self.sending.record_boxes(pass, params, self.buffers, groups, self.half, self.most);
+    }
+
+    /// What [`Listed`] needs besides the tally.
+    pub fn wanted(&self) -> [(&wgpu::Buffer, Range<u64>); 2] {
+        let expected = groups::EXPECTED.min(self.crowds.questions.size() / 32);
+        [(&self.crowds.questions, 0..32 * expected), self.sending.expected_boxes()]
+    }
+}
+
+/// What a part's device lists of its groups. The lists may be longer than what was read of them.
+pub(super) struct Listed {
+    scattered: u32,
+    asked: u64,
+    questions: Vec<u32>,
+    boxed: u32,
+    boxes: Vec<u32>,
+}
+
+impl Listed {
+    /// From the tally and what [`Grouping::wanted`] has read.
+    pub fn new(all: &[u32], read: &[Vec<u32>]) -> Self {
+        Self {
+            scattered: tally::word(all, tally::SCATTERED),
+            asked: u64::from(tally::word(all, groups::QUESTIONS)),
+            questions: read[0].clone(),
+            boxed: tally::word(all, sent::BOXES),
+            boxes: read[1].clone(),
+        }
+    }
+}
+
+impl Stages {
+    /// Groups, unless they are `listed` already, the cells that they need of others, and their walks.
+    pub(super) async fn walk(
+        &mut self,
+        member: &mut Member,
+        build: &mut Build,
+        (rule, balance): (&Rule, Option<&Balance>),
+        (strengths, listed): (Strengths, Option<Listed>),
+        work: &Work<'_>,
+    ) -> Result<Walked> {
+        let Work { tops, own, everywhere, cells, .. } = *work;
+        let buffers = Arc::clone(&self.buffers);
+        let tally = &buffers.tally;
+        let most = self.io.gpu.limits.workgroups;
+        let (rank, parts) = (member.member(), member.members());
+        self.state.scattered = 0;
+        self.state.outside = own.outside;
+        self.write_sinks();
+        let grouped = own.inside.div_ceil(GROUP as u32) + own.outside;
+        // The others' bodies outside the cube attract, but do not walk here.
+        let foreign = everywhere.outside - own.outside;
+        let nobody: Vec<[u32; 8]> = vec![[0, 0, 0, 0, 0, 0, 0, NOBODY]; foreign as usize];
+        let listed = match listed {
+            Some(listed) => listed,
+            None => self.list_groups(build, strengths, own).await?,
+        };
+        let own_scattered = listed.scattered;
+        let (questions, boxes) = self.whole_lists(build, own, listed).await?;
+        let asked = self.crowds.ask(&mut self.io, member, questions)?;
+        self.sending.share(&mut self.io, member, (&boxes, work.least))?;
+        self.io.lap("boxes");
+
+        let (mut scattered, mut to_scatter) = (None, 0);
+        let mut attempt = 0;
+        loop {
+            // With the first choice of cells come the moments of the common ones, the least
+            // accelerations and the answers about scattered groups.
+            let is_first = scattered.is_none();
+            self.write_sinks();
+            let margin = self.learnt.margins[attempt];
+            let crowds = &self.crowds;
+            let floored = own_scattered.min(buffers.singles.1) * GROUP as u32;
+            let (chosen, answers) = self
+                .sending
+                .choose(
+                    (&mut self.io, build),
+                    (rank, parts),
+                    (&rule.select, margin),
+                    (tops, cells),
+                    |pass, params, build| {
+                        if !is_first {
+                            return;
+                        }
+                        if !work.has_moments {
+                            build.record_top_moments(pass, params, tops.top.cells.len() as u32);
+                        }
+                        if let Some(floor) = &rule.floor {
+                            let row = TreeParams {
+                                count: grouped,
+                                reserve: floored,
+                                singles: buffers.singles.0,
+                                ..Default::default()
+                            };
+                            let row = Some(params.offset_of(row));
+                            dispatch(pass, floor, row, (grouped + floored, 256), most);
+                        }
+                        crowds.record_answers(pass, params, &asked, most);
+                    },
+                    self.crowds.answers(&asked),
+                )
+                .await?;
+            self.io.lap("choice");
+            let walks = match scattered {
+                Some(walks) => walks,
+                None => {
+                    let scattered_by_all =
+                        self.crowds.settle((&mut self.io, build), member, &asked, &answers).await?;
+                    let count = scattered_by_all.len() as u32;
+                    let mut total = [u64::from(own_scattered + count)];
+                    exchange::sum_integers(member, &mut total)?;
+                    // Without room for all their sinks, scattered groups walk as others do. A group
+                    // that bodies of other ranks have made scattered keeps its box, which holds those
+                    // of its sinks.
+                    let together = total[0] > u64::from(buffers.singles.1);
+                    let part = buffers.part.as_ref().expect("a part");
+                    self.io.write(&part.scattered, 0, &scattered_by_all);
+                    to_scatter = count;
+                    let walks = if together { 0 } else { own_scattered + count };
+                    scattered = Some(walks);
+                    if together {
+                        let boxes = self.list_boxes(build, own, true).await?;
+                        self.sending.share(&mut self.io, member, (&boxes, work.least))?;
+                        continue;
+                    }
+                    walks
+                }
+            };
+            let delivered = self
+                .sending
+                .deliver(
+                    (&mut self.io, build),
+                    member,
+                    &buffers,
+                    (&rule.select, margin),
+                    cells,
+                    (tops, &everywhere),
+                    &chosen,
+                )
+                .await?;
+            self.io.lap("cells of others");
+            let joined = match delivered {
+                Ok(joined) => joined,
+                Err(needed) => return Ok(Walked::NeedsRoom(needed)),
+            };
+            self.learnt.report.received = joined.received;
+            self.io.write(&buffers.groups, 32 * u64::from(grouped), &nobody);
+            // A walk begins with the root if there are cells.
+            (self.state.outside, self.state.cells) = (everywhere.outside, 1);
+            self.state.scattered = walks;
+            self.write_sinks();
+            self.io.write(tally, tally::MISSING, &[0u32]);
+            self.io.write(tally, tally::GREATEST.start, &[0u32; 14]);
+            self.io.write(tally, tally::EXPECTED, &self.learnt.greatest);
+            let begun = web_time::Instant::now();
+            let sending = &self.sending;
+            self.io
+                .submit(
+                    build,
+                    |pass, params, build| {
+                        build.record_scattered(pass, params, strengths, to_scatter);
+                        sending.record_joints(pass, params, &joined, most);
+                    },
+                    &[],
+                    &[],
+                )
+                .await?;
+            to_scatter = 0;
+            let single = buffers.singles.0..buffers.singles.0 + walks * GROUP as u32;
+            let sinks = own.inside + own.outside;
+            let ranges = [0..grouped, single];
+            let walked = self.walk_groups(build, (rule, balance), &ranges, sinks, member).await?;
+            let secs = begun.elapsed().as_secs_f64();
+            self.io.lap("walk");
+            (self.state.outside, self.state.cells) = (own.outside, cells);
+            let all = exchange::gather(member, &[walked])?.concat();
+            if all.iter().any(|of| of.stopped > 0) {
+                return Err(Error::Stopped);
+            }
+            let is_whole = all.iter().all(|of| of.missing == 0);
+            attempt += 1;
+            if !is_whole && attempt < self.learnt.margins.len() {
+                continue;
+            }
+            self.learnt.report.repeats += attempt as u64 - 1;
+            self.learnt.report.walk_secs = secs;
+            if self.counts_cost {
+                self.count_cost(secs);
+            }
+            return Ok(Walked::Done(self.sums_of(&all)));
+        }
+    }
+
+    /// Groups the sinks of a part and lists them.
+    async fn list_groups(
+        &mut self,
+        build: &mut Build,
+        strengths: Strengths,
+        own: Counts,
+    ) -> Result<Listed> {
+        let tally = self.buffers.tally.clone();
+        for at in [tally::SCATTERED, groups::QUESTIONS, sent::BOXES] {
+            self.io.write(&tally, at, &[0u32]);
+        }
+        let (half, most) = (self.state.half, self.io.gpu.limits.workgroups);
+        let kernels = (&self.crowds, &self.sending);
+        let grouping = Grouping::new(kernels, &self.buffers, own, (half, most));
+        let mut wanted = vec![(&tally, 0..tally.size())];
+        wanted.extend(grouping.wanted());
+        let read = self
+            .io
+            .submit(
+                build,
+                |pass, params, build| grouping.record(pass, params, build, strengths),
+                &[],
+                &wanted,
+            )
+            .await?;
+        Ok(Listed::new(&read[0], &read[1..]))
+    }
+
+    /// All questions and boxes, of which the device may have listed more than was read.
+    async fn whole_lists(
+        &mut self,
+        build: &mut Build,
+        own: Counts,
+        listed: Listed,
+    ) -> Result<(Vec<Question>, Vec<u32>)> {
+        let Listed { scattered, asked, mut questions, boxed, mut boxes } = listed;
+        let read = questions.len() as u64 / 8;
+        if asked > read {
+            let range = 32 * read..32 * asked;
+            let questions_of = &self.crowds.questions;
+            let more = self.io.submit(build, |_, _, _| (), &[], &[(questions_of, range)]).await?;
+            questions.extend_from_slice(&more[0]);
+        }
+        questions.truncate(8 * asked as usize);
+        let questions = bytemuck::pod_collect_to_vec(&questions);
+        let (is_complete, rest) = self.sending.other_boxes((boxed, scattered * GROUP as u32));
+        if !is_complete {
+            self.sending.expect_singles(scattered * GROUP as u32);
+            return Ok((questions, self.list_boxes(build, own, false).await?));
+        }
+        if !rest.1.is_empty() {
+            boxes.extend(self.io.submit(build, |_, _, _| (), &[], &[rest]).await?.remove(0));
+        }
+        boxes.truncate(8 * boxed as usize);
+        Ok((questions, boxes))
+    }
+
+    /// Lists the boxes again, with those of scattered groups if these walk as others do.
+    async fn list_boxes(
+        &mut self,
+        build: &mut Build,
+        own: Counts,
+        together: bool,
+    ) -> Result<Vec<u32>> {
+        let tally = self.buffers.tally.clone();
+        self.io.write(&tally, sent::BOXES, &[0u32]);
+        let (half, most) = (self.state.half, self.io.gpu.limits.workgroups);
+        let kernels = (&self.crowds, &self.sending);
+        let grouping = Grouping::new(kernels, &self.buffers, own, (half, most));
+        let wanted = [(&tally, sent::BOXES..sent::BOXES + 4), self.sending.expected_boxes()];
+        let mut read = self
+            .io
+            .submit(
+                build,
+                |pass, params, _| grouping.record_boxes(pass, params, together),
+                &[],
+                &wanted,
+            )
+            .await?;
+        let (listed, mut boxes) = (read[0][0], read.swap_remove(1));
+        let singles = self.sending.singles();
+        let (_, rest) = self.sending.other_boxes((listed, singles));
+        if !rest.1.is_empty() {
+            boxes.extend(self.io.submit(build, |_, _, _| (), &[], &[rest]).await?.remove(0));
+        }
+        boxes.truncate(8 * listed as usize);
+        Ok(boxes)
+    }
+
+    /// Walks the groups and single sinks in these ranges, unless it is stopped.
+    async fn walk_groups(
+        &mut self,
+        build: &mut Build,
+        (rule, balance): (&Rule, Option<&Balance>),
+        ranges: &[Range<u32>],
+        sinks: u32,
+        member: &mut Member,
+    ) -> Result<Found> {
+        let tally = &self.buffers.tally;
+        // Walks that take long, or whose time is not known, can be stopped between submissions.
+        let is_long =
+            self.learnt.report.walk_secs == 0.0 || self.learnt.report.walk_secs > LONG_WALK_SECS;
+        let mut each = if is_long { FEW_GROUPS } else { GROUPS_AT_ONCE };
+        for range in ranges {
+            let mut begin = range.start;
+            while begin < range.end {
+                let (first, end) = (begin, range.end.min(begin + each));
+                let record = |pass: &mut wgpu::ComputePass<'_>,
+                              params: &mut Params<TreeParams>,
+                              _: &mut Build| {
+                    rule.walk.record(pass, params, first, end);
+                    rule.walk.record_far(pass, params, first, end);
+                };
+                begin = end;
+                if !is_long {
+                    self.io.submit(build, record, &[], &[]).await?;
+                    continue;
+                }
+                member.poll_stop();
+                if stop::is_wanted() {
+                    return Ok(Found { stopped: 1, ..Found::default() });
+                }
+                let begun = web_time::Instant::now();
+                self.io.submit(build, record, &[], &[(tally, 0..4)]).await?;
+                let secs = begun.elapsed().as_secs_f64().max(1e-6);
+                let wanted = f64::from(each) * (SUBMISSION_SECS / secs).clamp(0.25, 4.0);
+                each = (wanted as u32).clamp(1, GROUPS_AT_ONCE);
+            }
+        }
+        let (missing, most) = (&self.missing, self.io.gpu.limits.workgroups);
+        let read = self
+            .io
+            .submit(
+                build,
+                |pass, params, _| {
+                    let row = TreeParams { count: sinks, ..Default::default() };
+                    let row = Some(params.offset_of(row));
+                    dispatch(pass, missing, row, (sinks, 256), most);
+                    if let Some(balance) = balance {
+                        balance.record_stage(pass, 0);
+                        // In the unit of the last time, which is nearly always that of now.
+                        balance.record_stage(pass, 1);
+                    }
+                },
+                &[],
+                &[(tally, 0..tally.size())],
+            )
+            .await?;
+        let word = |at: u64| tally::word(&read[0], at);
+        Ok(Found {
+            missing: word(tally::MISSING),
+            stopped: 0,
+            greatest: [0, 4].map(|at| word(tally::GREATEST.start + at)),
+            forces: std::array::from_fn(|k| {
+                tally::long(&read[0], tally::FORCES.start + 8 * k as u64)
+            }),
+        })
+    }
+
+    /// The sums of the forces of all ranks, if they were in the unit that their greatest needs. That
+    /// becomes the expected one.
+    fn sums_of(&mut self, all: &[Found]) -> Option<Vec<u64>> {
+        // The bits of positive numbers have their order.
+        let greatest = [0, 1].map(|k| all.iter().map(|of| of.greatest[k]).fold(0, u32::max));
+        let tally = self.buffers.tally.clone();
+        self.io.write(&tally, tally::GREATEST.start, &greatest);
+        self.io.write(&tally, tally::EXPECTED, &[0u32; 2]);
+        let needed = greatest.map(|bits| bits & EXPONENT);
+        let was_right = self.learnt.greatest == needed;
+        self.learnt.greatest = needed;
+        was_right.then(|| added(all.iter().map(|of| &of.forces[..])))
+    }
+
+    /// Corrects the total force of all ranks, whose greatest force and mass the tally has, and their
+    /// sums `forces`, if these are known.
+    pub(super) async fn balance(
+        &mut self,
+        member: &mut Member,
+        build: &mut Build,
+        balance: &Balance,
+        forces: Option<Vec<u64>>,
+    ) -> Result<()> {
+        let tally = self.buffers.tally.clone();
+        let write = |io: &mut Io, words: &Range<u64>, sums: &[u64]| {
+            let words_of = |sum: &u64| [*sum as u32, (*sum >> 32) as u32];
+            let sums: Vec<u32> = sums.iter().flat_map(words_of).collect();
+            io.write(&tally, words.start, &sums);
+        };
+        let stages = [(1, tally::FORCES), (2, tally::SHARES)];
+        let skipped = match forces {
+            Some(forces) => {
+                write(&mut self.io, &tally::FORCES, &forces);
+                1
+            }
+            None => {
+                write(&mut self.io, &tally::FORCES, &[0; 5]);
+                0
+            }
+        };
+        for (k, words) in stages.into_iter().skip(skipped) {
+            let record =
+                |pass: &mut wgpu::ComputePass<'_>, _: &mut Params<TreeParams>, _: &mut Build| {
+                    balance.record_stage(pass, k);
+                };
+            let read = self.io.submit(build, record, &[], &[(&tally, words.clone())]).await?;
+            // In two's complement.
+            let own: Vec<u64> =
+                read[0].chunks_exact(2).map(|w| u64::from(w[0]) | u64::from(w[1]) << 32).collect();
+            let all = exchange::gather(member, &own)?;
+            write(&mut self.io, &words, &added(all.iter().map(Vec::as_slice)));
+        }
+        let record =
+            |pass: &mut wgpu::ComputePass<'_>, _: &mut Params<TreeParams>, _: &mut Build| {
+                balance.record_stage(pass, 3);
+            };
+        self.io.submit(build, record, &[], &[]).await.map(|_| ())
+    }
+}
+
+/// Sums in two's complement.
+fn added<'a>(all: impl Iterator<Item = &'a [u64]>) -> Vec<u64> {
+    let mut sums = Vec::new();
+    for own in all {
+        sums.resize(own.len(), 0u64);
+        sums.iter_mut().zip(own).for_each(|(sum, one)| *sum = sum.wrapping_add(*one));
+    }
+    sums
+}
+
+/// What a part has found in its walks.
+#[derive(Clone, Copy, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+struct Found {
+    /// The sums of forces, of their sizes and of masses.
+    forces: [u64; 5],
+    /// The bits of the greatest force and mass.
+    greatest: [u32; 2],
+    /// Sinks that have met a cell that was not sent.
+    missing: u32,
+    /// Whether the walks were stopped.
+    stopped: u32,
+}
