@@ -11,8 +11,10 @@ use super::barrier::Barrier;
 use super::{Exchange, Reader};
 use crate::error::Result;
 
-/// Chunk of a parallel copy.
-const COPY_BYTES: usize = 1 << 20;
+/// Chunk of a parallel copy, and the least that is copied in parallel: to wait for threads of the pool
+/// takes as long as copying some 200 kB.
+const COPY_BYTES: usize = 1 << 18;
+const MANY_BYTES: usize = 1 << 20;
 
 /// A shared buffer that other members read in place.
 pub type SharedBuffer = Arc<dyn AsRef<[u8]> + Send + Sync>;
@@ -44,19 +46,20 @@ impl Message {
         }
         let Self::Copied(copy) = self else { return };
         copy.resize(mine.len(), 0);
-        copy_bytes(copy, mine);
+        copy_pieces(vec![(copy, mine)]);
     }
 }
 
-/// Copies bytes to others of the same number, long ones in parallel to use the full memory
-/// bandwidth. Short ones not: to wait for threads of the pool takes longer.
-pub fn copy_bytes(to: &mut [u8], from: &[u8]) {
-    if from.len() <= COPY_BYTES {
-        to.copy_from_slice(from);
+/// Copies pieces of bytes to others of the same number, many in parallel to use the full memory
+/// bandwidth.
+pub fn copy_pieces(pieces: Vec<(&mut [u8], &[u8])>) {
+    if pieces.iter().map(|(_, from)| from.len()).sum::<usize>() <= MANY_BYTES {
+        pieces.into_iter().for_each(|(to, from)| to.copy_from_slice(from));
         return;
     }
-    to.par_chunks_mut(COPY_BYTES)
-        .zip(from.par_chunks(COPY_BYTES))
+    pieces
+        .into_par_iter()
+        .flat_map(|(to, from)| to.par_chunks_mut(COPY_BYTES).zip(from.par_chunks(COPY_BYTES)))
         .for_each(|(to, from)| to.copy_from_slice(from));
 }
 

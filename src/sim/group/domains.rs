@@ -829,6 +829,13 @@ mod tests {
         assert!(moved(4, 11, PartTree::cut_always).0 != expected, "a missing step is seen");
     }
 
+    /// One device finds deeper cells than it has computed moments for, and makes its cells again.
+    #[test]
+    fn deeper_cells_than_expected_change_no_bit() {
+        let (expected, _) = moved(2, 2, |_| ());
+        assert!(moved(2, 2, PartTree::expect_few_levels).0 == expected);
+    }
+
     #[test]
     #[ignore = "takes minutes: script/test --long"]
     fn cuts_at_each_of_a_hundred_steps_have_the_bits_of_one_device() {

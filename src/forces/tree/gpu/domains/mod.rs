@@ -52,7 +52,7 @@ use super::{
 use crate::error::{Error, Result};
 use crate::exchange::{self, Exchange, Member};
 use crate::forces::tree::domains::cut::{Sample, cuts};
-use crate::forces::tree::{Cube, Key, LEAF, PointMass, key};
+use crate::forces::tree::{Cube, Key, LEAF, LEVELS, PointMass, key};
 use crate::forces::tree::{Opening, TreeConfig};
 use crate::gpu::layout::{TreeParams, TreeState};
 use crate::gpu::{BoundKernel, Gpu, Params, storage};
@@ -160,8 +160,10 @@ struct Learnt {
     cut_in: f32,
     /// Evaluations since then.
     since_cut: usize,
-    /// Cells of this part at the last evaluation; 0 before the first.
+    /// Cells of this part at the last evaluation, and levels of them that have children; 0 before the
+    /// first.
     cells: u32,
+    levels: u32,
     /// The bits of the greatest force and mass of all ranks then, without their mantissas.
     greatest: [u32; 2],
     /// Whether the curve is cut anew for all forces, for tests.
@@ -190,6 +192,13 @@ pub struct Report {
 
 /// Bodies of a part whose positions choose the next cuts.
 const SAMPLES: u32 = 1024;
+
+/// How many levels of a part's cells there are above the deepest, given the state on the device.
+fn levels_with_children(state: &[u32]) -> u32 {
+    let state: TreeState = bytemuck::pod_read_unaligned(bytemuck::cast_slice(state));
+    let end = state.base + state.cells;
+    (state.levels.iter().filter(|first| **first < end).count() as u32).saturating_sub(1)
+}
 
 /// A little less than the least acceleration with which sinks count (`shaders/tree/least.wgsl`), given
 /// the sum of the logarithms of all of `counted` bodies.
@@ -281,6 +290,7 @@ impl PartTree {
                 cut_in: 0.0,
                 since_cut: 0,
                 cells: 0,
+                levels: 0,
                 greatest: [0; 2],
                 cuts_always: false,
                 margins: MARGINS,
@@ -361,6 +371,12 @@ impl PartTree {
     #[cfg(test)]
     pub(crate) fn cut_always(&mut self) {
         self.stages.learnt.cuts_always = true;
+    }
+
+    /// Expects next that the deepest cells are of the first level.
+    #[cfg(test)]
+    pub(crate) fn expect_few_levels(&mut self) {
+        self.stages.learnt.levels = 0;
     }
 
     /// Chooses the cells that are sent with other factors on squared distances.
@@ -533,9 +549,11 @@ impl Stages {
             ..self.state
         };
         self.io.write(&buffers.state, 0, &[self.state]);
-        let expected = match self.learnt.cells {
-            0 => buffers.reserve,
-            cells => (cells + cells / 16 + 256).min(buffers.reserve),
+        let (expected, levels) = match self.learnt {
+            Learnt { cells: 0, .. } => (buffers.reserve, LEVELS),
+            Learnt { cells, levels, .. } => {
+                ((cells + cells / 16 + 256).min(buffers.reserve), (levels + 1).min(LEVELS))
+            }
         };
         build.set_sizes(ordered.listed, expected);
         let edge = super::buffers::EDGE_KEYS;
@@ -557,11 +575,12 @@ impl Stages {
             of(&outside),
             (samples, 0..16 * u64::from(sampled)),
             common.listed(),
+            (&buffers.state, 0..size_of::<TreeState>() as u64),
         ];
         if !is_first {
             wanted.extend(grouping.wanted());
         }
-        let read = self
+        let mut read = self
             .io
             .submit(
                 build,
@@ -575,7 +594,7 @@ impl Stages {
                     build.record_count(pass, params, 0);
                     build.record_choice(pass, params);
                     build.record_cells(pass);
-                    build.record_moments(pass, params);
+                    build.record_moments(pass, params, levels);
                     common.record(pass, expected, most);
                     let row = TreeParams { count: sampled, level: stride, ..Default::default() };
                     let row = Some(params.offset_of(row));
@@ -585,7 +604,8 @@ impl Stages {
                 &wanted,
             )
             .await?;
-        let listed = (!is_first).then(|| Listed::new(&read[0], &read[6..]));
+        let lists = read.split_off(7);
+        let listed = (!is_first).then(|| Listed::new(&read[0], lists));
         let points = |words: &[u32]| -> Vec<PointMass> { bytemuck::pod_collect_to_vec(words) };
         let near = [points(&read[1]), points(&read[2])];
         let own_outside = points(&read[3]);
@@ -593,6 +613,7 @@ impl Stages {
         let mut cells = tally::word(&read[0], tally::CELLS_FOUND);
         let mut sums = [u64::from(cells), tally::long(&read[0], tally::LOGS.start)];
         let mut roots = common.roots_of(&read[0], &read[5]);
+        let mut deepest = levels_with_children(&read[6]);
         exchange::sum_integers(member, &mut sums)?;
         let mut level = 0;
         let reserve = u64::from(TreeBuffers::reserve_for(self.all));
@@ -621,7 +642,7 @@ impl Stages {
         }
         self.learnt.cells = cells;
         build.set_sizes(ordered.listed, cells);
-        if level > 0 || cells > expected {
+        if level > 0 || cells > expected || deepest > levels {
             self.io.write(&buffers.state, 0, &[self.state]);
             self.io.write(&tally, top::ROOTS, &[0u32]);
             let common = &self.common;
@@ -634,15 +655,21 @@ impl Stages {
                             build.record_count(pass, params, 0);
                         }
                         build.record_cells(pass);
-                        build.record_moments(pass, params);
+                        build.record_moments(pass, params, LEVELS);
                         common.record(pass, cells, most);
                     },
                     &[],
-                    &[(&tally, 0..4 * u64::from(TALLY)), common.listed()],
+                    &[
+                        (&tally, 0..4 * u64::from(TALLY)),
+                        common.listed(),
+                        (&buffers.state, 0..size_of::<TreeState>() as u64),
+                    ],
                 )
                 .await?;
             roots = common.roots_of(&read[0], &read[1]);
+            deepest = levels_with_children(&read[2]);
         }
+        self.learnt.levels = deepest;
         self.write_logs(sums[1]);
         // Bodies outside the cube attract on all ranks.
         let mut outsiders = own_outside;

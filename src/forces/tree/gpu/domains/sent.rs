@@ -1,5 +1,6 @@
 //! The cells and bodies that each rank is sent.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -333,15 +334,16 @@ impl Sending {
         &mut self,
         io: &mut Io,
         member: &mut Member,
-        (boxes, least): (&[u32], f32),
+        (mut boxes, least): (Vec<u32>, f32),
     ) -> Result<()> {
         let (own, room) = (member.member(), self.boxes.size() as usize / BOX);
         // All have the same room, so none sends more than its share of it.
         let most = room / member.members();
-        let mut few: Vec<SinkBox> = bytemuck::pod_collect_to_vec(boxes);
-        few.iter_mut().for_each(|of| of[3] = of[3].max(least));
+        // The bits of positive numbers have their order.
+        boxes.iter_mut().skip(3).step_by(8).for_each(|word| *word = (*word).max(least.to_bits()));
+        let mut few: Cow<'_, [SinkBox]> = Cow::Borrowed(bytemuck::cast_slice(&boxes));
         while few.len() > most {
-            few = joined(&few);
+            few = Cow::Owned(joined(&few));
         }
         let lengths: Vec<usize> = exchange::gather(member, &[few.len() as u64])?
             .iter()
@@ -350,7 +352,7 @@ impl Sending {
         let (target, boxes_of) = (&self.boxes, &mut self.boxes_of);
         boxes_of.clear();
         let mut at = 0;
-        member.all_gather(bytemuck::cast_slice(&few), &lengths, &mut |part, received| {
+        member.all_gather(bytemuck::cast_slice(&few[..]), &lengths, &mut |part, received| {
             let begin = at;
             if part != own {
                 io.write(target, (begin * BOX) as u64, received);
@@ -616,6 +618,7 @@ fn collect(
     let bytes = |size: &Sizes| roots + (length(*size) * VEC4) as usize;
     outgoing.resize(sizes.iter().map(bytes).sum(), 0);
     let mut rest = &mut outgoing[..];
+    let mut pieces = Vec::with_capacity(3 * rows.len());
     for (row, [cells, bodies]) in rows.iter().zip(sizes) {
         let begin = row.part as usize * ENTRIES;
         for entry in &tops.own_entries {
@@ -629,8 +632,9 @@ fn collect(
         {
             let words = &packed[at(begin)..at(begin + length)];
             let (to, others) = rest.split_at_mut(4 * words.len());
-            exchange::copy_bytes(to, bytemuck::cast_slice(words));
+            pieces.push((to, bytemuck::cast_slice(words)));
             rest = others;
         }
     }
+    exchange::copy_pieces(pieces);
 }

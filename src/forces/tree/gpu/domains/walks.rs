@@ -120,13 +120,14 @@ pub(super) struct Listed {
 
 impl Listed {
     /// From the tally and what [`Grouping::wanted`] has read.
-    pub fn new(all: &[u32], read: &[Vec<u32>]) -> Self {
+    pub fn new(all: &[u32], read: Vec<Vec<u32>>) -> Self {
+        let mut read = read.into_iter();
         Self {
             scattered: tally::word(all, tally::SCATTERED),
             asked: u64::from(tally::word(all, groups::QUESTIONS)),
-            questions: read[0].clone(),
+            questions: read.next().unwrap_or_default(),
             boxed: tally::word(all, sent::BOXES),
-            boxes: read[1].clone(),
+            boxes: read.next().unwrap_or_default(),
         }
     }
 }
@@ -160,7 +161,7 @@ impl Stages {
         let own_scattered = listed.scattered;
         let (questions, boxes) = self.whole_lists(build, own, listed).await?;
         let asked = self.crowds.ask(&mut self.io, member, questions)?;
-        self.sending.share(&mut self.io, member, (&boxes, work.least))?;
+        self.sending.share(&mut self.io, member, (boxes, work.least))?;
         self.io.lap("boxes");
 
         let (mut scattered, mut to_scatter) = (None, 0);
@@ -185,7 +186,9 @@ impl Stages {
                             return;
                         }
                         if !work.has_moments {
-                            build.record_top_moments(pass, params, tops.top.cells.len() as u32);
+                            let all = &tops.top.cells;
+                            let levels = all.iter().map(|cell| cell.level).max().unwrap_or(0);
+                            build.record_top_moments(pass, params, all.len() as u32, levels);
                         }
                         if let Some(floor) = &rule.floor {
                             let row = TreeParams {
@@ -222,7 +225,7 @@ impl Stages {
                     scattered = Some(walks);
                     if together {
                         let boxes = self.list_boxes(build, own, true).await?;
-                        self.sending.share(&mut self.io, member, (&boxes, work.least))?;
+                        self.sending.share(&mut self.io, member, (boxes, work.least))?;
                         continue;
                     }
                     walks
@@ -309,7 +312,7 @@ impl Stages {
         let grouping = Grouping::new(kernels, &self.buffers, own, (half, most));
         let mut wanted = vec![(&tally, 0..tally.size())];
         wanted.extend(grouping.wanted());
-        let read = self
+        let mut read = self
             .io
             .submit(
                 build,
@@ -318,7 +321,8 @@ impl Stages {
                 &wanted,
             )
             .await?;
-        Ok(Listed::new(&read[0], &read[1..]))
+        let lists = read.split_off(1);
+        Ok(Listed::new(&read[0], lists))
     }
 
     /// All questions and boxes, of which the device may have listed more than was read.
