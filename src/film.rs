@@ -114,7 +114,10 @@ impl Cinema {
         let state = sim.state()?;
         let shares_device = sim.device().is_some() && renderer != Renderer::Cpu;
         let look = Look::new(style, &state.bodies, Some(&state.acceleration))?;
-        let device = sim.device().map(|(gpu, _)| gpu);
+        // Of several devices that have parts of the bodies, the first one paints all.
+        let has_parts = sim.choice().devices().count() > 1;
+        let first = sim.choice().gpu.as_ref().filter(|_| has_parts);
+        let device = sim.device().map(|(gpu, _)| gpu).or(first);
         let (painter, described) = painter(device, &sim.settings().adapter, size, renderer)?;
         Ok(Self {
             painter,

@@ -71,6 +71,11 @@ pub trait Exchange: Send {
         receive: &mut Reader<'_>,
     ) -> Result<()>;
 
+    /// All-gather of messages of any length, in the order of members.
+    fn gather_messages(&mut self, mine: &[u8]) -> Result<Vec<Vec<u8>>> {
+        gather_by_lengths(self, mine)
+    }
+
     /// Aborts the group with a reason: pending and later calls of the other members fail.
     fn abort(&self, why: &str);
 
@@ -132,11 +137,8 @@ pub trait Exchange: Send {
     }
 }
 
-/// All-gather of messages of any length, in the order of members.
-///
-/// # Errors
-/// As of [`Exchange`].
-pub fn gather_messages(exchange: &mut dyn Exchange, mine: &[u8]) -> Result<Vec<Vec<u8>>> {
+/// [`Exchange::gather_messages`] by two all-gathers, the first of which is of their lengths.
+fn gather_by_lengths<E: Exchange + ?Sized>(exchange: &mut E, mine: &[u8]) -> Result<Vec<Vec<u8>>> {
     let members = exchange.members();
     let mut lengths = vec![None; members];
     let length = (mine.len() as u64).to_le_bytes();
@@ -158,7 +160,7 @@ pub fn gather_messages(exchange: &mut dyn Exchange, mine: &[u8]) -> Result<Vec<V
 /// # Errors
 /// As of [`Exchange`].
 pub fn gather<T: Pod>(exchange: &mut dyn Exchange, mine: &[T]) -> Result<Vec<Vec<T>>> {
-    let messages = gather_messages(exchange, bytemuck::cast_slice(mine))?;
+    let messages = exchange.gather_messages(bytemuck::cast_slice(mine))?;
     Ok(messages.iter().map(|message| bytemuck::pod_collect_to_vec(message)).collect())
 }
 

@@ -77,7 +77,7 @@ impl Ranks {
     /// # Errors
     /// As of [`Exchange`].
     pub fn gather_messages(&self, mine: &[u8]) -> Result<Vec<Vec<u8>>> {
-        super::gather_messages(&mut **self.lock(), mine)
+        self.lock().gather_messages(mine)
     }
 
     /// All-gather of values, in the order of ranks.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use rayon::prelude::*;
 
 use super::barrier::Barrier;
-use super::{Exchange, Reader};
+use super::{Exchange, Reader, gather_by_lengths};
 use crate::error::Result;
 
 /// Chunk of a parallel copy, and the least that is copied in parallel: to wait for threads of the pool
@@ -19,34 +19,22 @@ const MANY_BYTES: usize = 1 << 20;
 /// A shared buffer that other members read in place.
 pub type SharedBuffer = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
-/// A message of a member.
-enum Message {
-    Copied(Vec<u8>),
-    Borrowed(SharedBuffer),
-}
-
-impl Default for Message {
-    fn default() -> Self {
-        Self::Copied(Vec::new())
-    }
+/// A message of a member: bytes, whose memory is used again, or a buffer of its own.
+#[derive(Default)]
+struct Message {
+    copied: Vec<u8>,
+    borrowed: Option<SharedBuffer>,
 }
 
 impl Message {
     fn bytes(&self) -> &[u8] {
-        match self {
-            Self::Copied(bytes) => bytes,
-            Self::Borrowed(buffer) => (**buffer).as_ref(),
-        }
+        self.borrowed.as_ref().map_or(&self.copied, |buffer| (**buffer).as_ref())
     }
 
-    /// Stores a copy, reusing the allocation of the last one.
     fn copy(&mut self, mine: &[u8]) {
-        if let Self::Borrowed(_) = self {
-            *self = Self::default();
-        }
-        let Self::Copied(copy) = self else { return };
-        copy.resize(mine.len(), 0);
-        copy_pieces(vec![(copy, mine)]);
+        self.borrowed = None;
+        self.copied.resize(mine.len(), 0);
+        copy_pieces(vec![(&mut self.copied, mine)]);
     }
 }
 
@@ -92,6 +80,8 @@ pub struct Member {
 /// Bytes that members send.
 #[derive(Clone, Copy)]
 enum Lengths<'a> {
+    /// Each the same to all, of any length; for the members of one process.
+    Any,
     /// Each the same to all.
     ToAll(&'a [usize]),
     /// To each member of those that each sends, in the order of receivers.
@@ -99,17 +89,10 @@ enum Lengths<'a> {
 }
 
 impl Lengths<'_> {
-    /// Of all that a member sends.
-    fn of(self, member: usize) -> usize {
-        match self {
-            Self::ToAll(bytes) => bytes[member],
-            Self::ToEach(table) => table[member].iter().sum(),
-        }
-    }
-
     /// Where in all that a member sends these receivers' part is.
     fn to(self, member: usize, receivers: Range<usize>) -> Range<usize> {
         match self {
+            Self::Any => 0..usize::MAX,
             Self::ToAll(bytes) => 0..bytes[member],
             Self::ToEach(table) => {
                 let begin = table[member][..receivers.start].iter().sum();
@@ -191,8 +174,7 @@ impl Member {
         lengths: Lengths<'_>,
         receive: &mut Reader<'_>,
     ) -> Result<()> {
-        debug_assert!((*mine).as_ref().len() == lengths.of(self.member()));
-        *write(&self.team.messages[self.exchanges % 2][self.own]) = Message::Borrowed(mine);
+        write(&self.team.messages[self.exchanges % 2][self.own]).borrowed = Some(mine);
         self.exchange(true, lengths, receive)
     }
 
@@ -211,12 +193,15 @@ impl Member {
         let waited = team.barrier.wait();
         if has_borrowed {
             // All members have passed the barrier, hence finished reading the previous messages.
-            *write(&team.messages[1 - parity][self.own]) = Message::default();
+            write(&team.messages[1 - parity][self.own]).borrowed = None;
         }
         waited?;
         if team.members_of.len() == 1 {
             for (from, slot) in team.messages[parity].iter().enumerate() {
-                receive(from, &read(slot).bytes()[lengths.to(from, member..member + 1)]);
+                let slot = read(slot);
+                let (all, Range { start, end }) =
+                    (slot.bytes(), lengths.to(from, member..member + 1));
+                receive(from, &all[start..end.min(all.len())]);
             }
             return Ok(());
         }
@@ -264,6 +249,7 @@ impl Team {
         all.clear();
         let mut receive = |_: usize, bytes: &[u8]| all.extend_from_slice(bytes);
         match lengths {
+            Lengths::Any => unreachable!("messages to other processes have lengths"),
             Lengths::ToAll(bytes) => {
                 let of = |process: &Range<usize>| bytes[process.clone()].iter().sum();
                 let bytes: Vec<usize> = processes.iter().map(of).collect();
@@ -296,6 +282,16 @@ impl Exchange for Member {
         debug_assert!(mine.len() == bytes[self.member()]);
         write(&self.team.messages[self.exchanges % 2][self.own]).copy(mine);
         self.exchange(false, Lengths::ToAll(bytes), receive)
+    }
+
+    fn gather_messages(&mut self, mine: &[u8]) -> Result<Vec<Vec<u8>>> {
+        if self.team.members_of.len() > 1 {
+            return gather_by_lengths(self, mine);
+        }
+        write(&self.team.messages[self.exchanges % 2][self.own]).copy(mine);
+        let mut all = Vec::new();
+        self.exchange(false, Lengths::Any, &mut |_, received| all.push(received.to_vec()))?;
+        Ok(all)
     }
 
     fn deliver(

@@ -117,6 +117,23 @@ fn resume_takes_other_adapters_than_the_run() {
     }
 }
 
+/// Pictures of bodies in domains are painted from all of them, whatever the number of devices.
+#[test]
+fn pictures_of_bodies_in_domains_have_the_same_bits() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    let picture = |adapters: &str, domains: &str, out: &str| {
+        let film = ["render", "plummer", "-n", "700", "--size", "160x90", "--dt", "0.01"];
+        let engine = ["--until", "0.02", "--method", "tree", "--engine", "gpu"];
+        let how = ["--adapter", adapters, "--domains", domains, "--out", out];
+        output_of(folder, &[], &[&film[..], &engine, &how].concat(), 0);
+        std::fs::read(folder.join(out)).unwrap()
+    };
+    let one = picture("0", "off", "one.png");
+    assert!(picture("0,0", "on", "two.png") == one);
+    assert!(picture("0,0,0", "on", "three.png") == one);
+}
+
 #[test]
 fn number_selects_adapter_by_list_index() {
     let folder = tempfile::tempdir().unwrap();

@@ -82,12 +82,8 @@ pub fn main(args: &Args) -> Result<Ended> {
     args.look.suit(&mut style, input.view.as_ref());
     let mut settings = args.steps.settings(&input, &args.engine)?;
     if settings.domains == Domains::Auto {
-        // Pictures are drawn from the bodies of one device.
+        // Pictures of the bodies on one device need no copy of them on the host.
         settings.domains = Domains::Off;
-    }
-    if settings.domains == Domains::On {
-        let allowed = "off: pictures are drawn from the bodies of one device";
-        return Err(Error::value("--domains", "on", allowed).into());
     }
     let start = settings.start;
     let moment = args.moment.map(|number| marked(&input, number)).transpose()?;

@@ -1,6 +1,5 @@
 //! The cells and bodies that each rank is sent.
 
-use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -41,16 +40,28 @@ type SinkBox = [f32; 8];
 /// BOXES in `shaders/tree/common.wgsl`, in bytes.
 pub(super) const BOXES: u64 = 4 * 287;
 
-/// Bytes of a box.
+/// Bytes and words of a box.
 const BOX: usize = size_of::<SinkBox>();
+const WORDS: usize = BOX / 4;
+
+/// The boxes that a part sends, which the others read in place.
+struct Boxes(Vec<u32>);
+
+impl AsRef<[u8]> for Boxes {
+    fn as_ref(&self) -> &[u8] {
+        bytemuck::cast_slice(&self.0)
+    }
+}
 
 /// Joins boxes two by two. What one of them opens, both together do.
-fn joined(boxes: &[SinkBox]) -> Vec<SinkBox> {
+fn joined(boxes: &[SinkBox]) -> Vec<u32> {
     let pair = |pair: &[SinkBox]| {
         let (a, b) = (pair[0], pair[pair.len() - 1]);
-        std::array::from_fn(|k| if k < 4 { a[k].min(b[k]) } else { a[k].max(b[k]) })
+        let both: SinkBox =
+            std::array::from_fn(|k| if k < 4 { a[k].min(b[k]) } else { a[k].max(b[k]) });
+        both.map(f32::to_bits)
     };
-    boxes.chunks(2).map(pair).collect()
+    boxes.chunks(2).flat_map(pair).collect()
 }
 
 /// The choice of cells by one opening rule.
@@ -340,19 +351,22 @@ impl Sending {
         // All have the same room, so none sends more than its share of it.
         let most = room / member.members();
         // The bits of positive numbers have their order.
-        boxes.iter_mut().skip(3).step_by(8).for_each(|word| *word = (*word).max(least.to_bits()));
-        let mut few: Cow<'_, [SinkBox]> = Cow::Borrowed(bytemuck::cast_slice(&boxes));
-        while few.len() > most {
-            few = Cow::Owned(joined(&few));
+        boxes
+            .iter_mut()
+            .skip(3)
+            .step_by(WORDS)
+            .for_each(|word| *word = (*word).max(least.to_bits()));
+        while boxes.len() > most * WORDS {
+            boxes = joined(bytemuck::cast_slice(&boxes));
         }
-        let lengths: Vec<usize> = exchange::gather(member, &[few.len() as u64])?
+        let lengths: Vec<usize> = exchange::gather(member, &[boxes.len() as u64])?
             .iter()
-            .map(|boxes| boxes[0] as usize * BOX)
+            .map(|words| words[0] as usize * 4)
             .collect();
         let (target, boxes_of) = (&self.boxes, &mut self.boxes_of);
         boxes_of.clear();
         let mut at = 0;
-        member.all_gather(bytemuck::cast_slice(&few[..]), &lengths, &mut |part, received| {
+        member.all_gather_shared(Arc::new(Boxes(boxes)), &lengths, &mut |part, received| {
             let begin = at;
             if part != own {
                 io.write(target, (begin * BOX) as u64, received);
