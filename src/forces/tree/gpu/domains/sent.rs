@@ -474,8 +474,7 @@ impl Sending {
         (io, build): (&mut Io, &mut Build),
         member: &mut Member,
         buffers: &TreeBuffers,
-        choice: (&Select, f32),
-        cells: u32,
+        (choice, cells): ((&Select, f32), u32),
         (tops, counts): (&Tops, &Counts),
         chosen: &Chosen,
     ) -> Result<std::result::Result<Joined, ReceivedRoom>> {

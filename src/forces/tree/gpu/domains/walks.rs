@@ -237,8 +237,7 @@ impl Stages {
                     (&mut self.io, build),
                     member,
                     &buffers,
-                    (&rule.select, margin),
-                    cells,
+                    ((&rule.select, margin), cells),
                     (tops, &everywhere),
                     &chosen,
                 )
