@@ -9,7 +9,7 @@ use gravitile::diagnostics::{Diagnostics, density_centre, lagrangian_radii};
 use gravitile::error::{Error, Result};
 use gravitile::field::Field;
 use gravitile::film::shoot;
-use gravitile::forces::{Forces, Identity, Method, Outputs, Sinks, Sources, WithSources};
+use gravitile::forces::{Forces, Identity, Outputs, Sinks, Sources, WithSources};
 use gravitile::glam::DVec3;
 use gravitile::gpu::blocking;
 use gravitile::integrate;
@@ -17,6 +17,7 @@ use gravitile::integrate::blocks::{BlockSettings, Restart, power_of_two_below};
 use gravitile::record::{Plan, restart_of, set_restart};
 use gravitile::sim::{
     Choice, EngineKind, Settings, Simulation, State, collisional, host_engine, run_steps, suggest,
+    suits_encounters,
 };
 use gravitile::snapshot::{self, Snapshot, WriteOptions};
 use gravitile::units::Units;
@@ -57,8 +58,8 @@ impl Request {
     fn settings(&self, of: &Snapshot, how: Settings) -> Result<Settings> {
         let (bodies, g) = (&of.bodies, self.g.unwrap_or(of.units.gravitational_constant));
         let mut run = suggest(bodies, g);
-        let is_hard = self.eps.unwrap_or(0.0) == 0.0 && how.method != Some(Method::Tree);
-        let few = collisional(bodies, run.softening, g).filter(|_| is_hard);
+        let few = collisional(bodies, run.softening, g)
+            .filter(|_| suits_encounters(self.eps, how.method));
         let (mut integrator, mut longest) = (integrate::DEFAULT, None);
         if let Some(few) = few {
             (run, integrator, longest) = (few.run, integrate::COLLISIONAL, Some(few.dt_max));

@@ -17,10 +17,11 @@ use web_time::Instant;
 
 use crate::error::{Error, Result};
 use crate::field::Field;
+use crate::forces::Method;
 use crate::integrate::blocks::power_of_two_below;
 use crate::scene::{IntegratorHints, RunHints, Scene, ViewHints};
 use crate::settings::{Assignment, InputRequest};
-use crate::sim::{Collisional, collisional, longest_step_in, suggest};
+use crate::sim::{Collisional, collisional, longest_step_in, suggest, suits_encounters};
 use crate::snapshot::{self, FIELD, ReadOptions, Series, Snapshot};
 use crate::units::Units;
 use crate::{files, integrate, memory, messages};
@@ -37,6 +38,8 @@ pub struct Input {
     pub integrator: IntegratorHints,
     /// Which defaults differ from those for smooth densities, and why.
     pub chosen: Option<String>,
+    /// What `run` would be for a smooth density, if it is not that.
+    smooth: Option<RunHints>,
     /// Suggested view, if the scene has one.
     pub view: Option<ViewHints>,
 }
@@ -56,13 +59,31 @@ impl Input {
         let units = &self.snapshot.units;
         let field = self.field.gravitating(units.gravitational_constant);
         let (bodies, dt) = (&self.snapshot.bodies, self.run.dt);
-        if let Some(longest) = longest_step_in(&field, bodies).filter(|longest| *longest < dt) {
+        let Some(longest) = longest_step_in(&field, bodies) else { return self };
+        if let Some(smooth) = &mut self.smooth {
+            smooth.dt = smooth.dt.min(longest);
+        }
+        if longest < dt {
             self.run.dt = longest;
             self.snapshot.notes.push(format!(
                 "the default time step is {longest} instead of {dt}, so that nine of ten bodies turn by at most a 30th of a radian a step in the external field"
             ));
         }
         self
+    }
+
+    /// Takes back what suits only bodies whose encounters matter, for a simulation with this
+    /// softening and method, which may need the settings for a smooth density.
+    fn suit(&mut self, softening: Option<f64>, method: Option<Method>) {
+        if suits_encounters(softening, method) {
+            return;
+        }
+        if let Some(smooth) = self.smooth.take() {
+            self.run = smooth;
+        }
+        if self.chosen.take().is_some() {
+            self.integrator = IntegratorHints::default();
+        }
     }
 }
 
@@ -117,7 +138,7 @@ impl InputRequest {
                 Err(Error::value("--snapshot", "given", allowed))
             }
             Some(scene) => self.build(scene, softening),
-            None => self.read(Path::new(&self.input), softening),
+            None => self.read(Path::new(&self.input)),
         }?;
         check_gravity(input.snapshot.units.gravitational_constant)?;
         Ok(input)
@@ -138,7 +159,7 @@ impl InputRequest {
         self.refuse_changes_of_scenes()?;
         let mut series = Series::open(path, &renumbered(self.renumber))?;
         for number in 0..series.len() {
-            let input = self.prepared(series.read(number)?, path, None)?;
+            let input = self.prepared(series.read(number)?, path)?;
             check_gravity(input.snapshot.units.gravitational_constant)?;
             take(input)?;
         }
@@ -179,16 +200,17 @@ impl InputRequest {
         snapshot.attributes.insert("scene".to_owned(), scene.name.clone());
         snapshot.attributes.insert("seed".to_owned(), scene.seed.to_string());
         let Scene { run, field, integrator, view, .. } = scene;
-        let input = Input { snapshot, run, field, integrator, chosen: None, view: Some(view) };
+        let view = Some(view);
+        let input = Input { snapshot, run, field, integrator, chosen: None, smooth: None, view };
         let input = input.in_field();
         // The step of a scene file is chosen for the field in it.
         Ok(if self.field.is_empty() { input } else { input.follow_field() })
     }
 
-    fn read(&self, path: &Path, softening: Option<f64>) -> Result<Input> {
+    fn read(&self, path: &Path) -> Result<Input> {
         self.refuse_changes_of_scenes()?;
         let options = ReadOptions { snapshot: self.snapshot, ..renumbered(self.renumber) };
-        self.prepared(snapshot::read_with(path, &options)?, path, softening)
+        self.prepared(snapshot::read_with(path, &options)?, path)
     }
 
     /// Rejects settings that change a scene, for an input that is a snapshot.
@@ -211,13 +233,8 @@ impl InputRequest {
         Ok(())
     }
 
-    /// The input for a snapshot that was read from `path`, and this softening if it is requested.
-    fn prepared(
-        &self,
-        mut snapshot: Snapshot,
-        path: &Path,
-        softening: Option<f64>,
-    ) -> Result<Input> {
+    /// The input for a snapshot that was read from `path`.
+    fn prepared(&self, mut snapshot: Snapshot, path: &Path) -> Result<Input> {
         isolated::check(&mut snapshot, path, self.isolated)?;
         let name = messages::path(path, messages::PIECE);
         let shared = shared_ids(&snapshot.bodies.id);
@@ -229,30 +246,30 @@ impl InputRequest {
         }
         let run = suggest(&snapshot.bodies, snapshot.units.gravitational_constant);
         let is_own = snapshot.number("dt").is_some() && self.field.is_empty();
-        let input = Self::input_of(snapshot, run, softening)?;
+        let input = Self::input_of(snapshot, run)?;
         Ok(if is_own { input } else { input.follow_field() })
     }
 
-    /// The input for a snapshot with the suggested settings `run`, which suit bodies with a softening.
-    /// If `requested`, the softening, is not above 0, those for bodies without one may suit better.
+    /// The input for a snapshot with the suggested settings `run`, which suit a smooth density.
     ///
     /// # Errors
     ///
     /// An attribute that is no external field.
-    fn input_of(snapshot: Snapshot, mut run: RunHints, requested: Option<f64>) -> Result<Input> {
+    fn input_of(snapshot: Snapshot, mut run: RunHints) -> Result<Input> {
         let (bodies, g) = (&snapshot.bodies, snapshot.units.gravitational_constant);
         let (softening, dt) = (snapshot.number("softening"), snapshot.number("dt"));
-        let is_soft = requested.is_some_and(|softening| softening > 0.0);
-        let found = collisional(bodies, run.softening, g).filter(|_| !is_soft);
+        let found = collisional(bodies, run.softening, g);
+        let mut smooth = None;
         let mut integrator = IntegratorHints::default();
         let mut chosen = None;
         if softening.is_some() || dt.is_some() {
             // Gravitile's own snapshots hold the settings of their run, but not its end.
-            if let Some(found) = found.filter(|_| softening == Some(0.0)) {
-                run.until = found.run.until;
-            }
             run.softening = softening.unwrap_or(run.softening);
             run.dt = dt.unwrap_or(run.dt);
+            if let Some(found) = found.filter(|_| softening == Some(0.0)) {
+                smooth = Some(run);
+                run.until = found.run.until;
+            }
             let name = snapshot.attributes.get("integrator");
             if let Some(found) = name.and_then(|name| integrate::find(name).ok()) {
                 integrator.integrator = Some(found.name.to_owned());
@@ -266,7 +283,7 @@ impl InputRequest {
                 "{why}: the defaults are eps 0, {name} with steps of up to {dt_max}, and the end at t = {}",
                 snapshot.time + own.until
             ));
-            run = own;
+            smooth = Some(std::mem::replace(&mut run, own));
             integrator.integrator = Some(name.to_owned());
             integrator.dt_max = Some(dt_max);
         }
@@ -276,7 +293,7 @@ impl InputRequest {
                 Error::Outside(format!("in the snapshot's attribute 'field', {error}"))
             })?,
         };
-        Ok(Input { snapshot, run, field, integrator, chosen, view: None }.in_field())
+        Ok(Input { snapshot, run, field, integrator, chosen, smooth, view: None }.in_field())
     }
 
     /// Sets the requested G. Units in which G has another value lose their names.
@@ -325,6 +342,8 @@ fn renumbered(renumber: bool) -> ReadOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::StepRequest;
+    use crate::sim::Settings;
 
     /// A table of a star and light bodies around it, which suits runs without softening.
     #[test]
@@ -340,10 +359,24 @@ mod tests {
         }
         std::fs::write(&path, table).unwrap();
         let request = InputRequest::named(path.display().to_string());
-        let [hard, soft] = [None, Some(0.05)].map(|eps| request.load(eps).unwrap());
-        assert!(hard.chosen.is_some() && hard.run.softening == 0.0);
-        assert_eq!(hard.integrator.integrator.as_deref(), Some(integrate::COLLISIONAL.name));
-        assert!(soft.chosen.is_none() && soft.integrator.integrator.is_none());
-        assert!(soft.run.softening > 0.0, "{:?}", soft.run);
+        let settle = |eps: Option<f64>, method: Option<Method>| {
+            let mut input = request.load(eps).unwrap();
+            let base = Settings { method, ..Settings::default() };
+            let settings = StepRequest { eps, ..StepRequest::default() };
+            (settings.over(&mut input, base).unwrap(), input)
+        };
+        let (settings, hard) = settle(None, None);
+        assert!(hard.chosen.is_some() && settings.softening == 0.0);
+        assert_eq!(settings.integrator.name, integrate::COLLISIONAL.name);
+        let smooth = suggest(&hard.snapshot.bodies, 1.0);
+        for (eps, method) in [(Some(0.05), None), (None, Some(Method::Tree))] {
+            let (settings, soft) = settle(eps, method);
+            assert!(soft.chosen.is_none() && soft.run == smooth, "{:?}", soft.run);
+            assert_eq!(settings.integrator.name, integrate::DEFAULT.name);
+            assert_eq!(
+                (settings.softening, settings.dt),
+                (eps.unwrap_or(smooth.softening), smooth.dt)
+            );
+        }
     }
 }

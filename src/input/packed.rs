@@ -49,7 +49,8 @@ impl Input {
         let run = RunHints { softening, dt, until };
         Ok(match request.scene()? {
             Some(Scene { field, integrator, view, .. }) => {
-                Self { snapshot, run, field, integrator, chosen: None, view: Some(view) }
+                let view = Some(view);
+                Self { snapshot, run, field, integrator, chosen: None, smooth: None, view }
             }
             None => {
                 // The integrator of few bodies is not packed: it follows from their suggested
@@ -58,7 +59,7 @@ impl Input {
                     true => suggest(&snapshot.bodies, snapshot.units.gravitational_constant),
                     false => run,
                 };
-                Self { run, ..InputRequest::input_of(snapshot, suggested, None)? }
+                Self { run, ..InputRequest::input_of(snapshot, suggested)? }
             }
         })
     }

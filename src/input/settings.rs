@@ -78,21 +78,19 @@ impl StepRequest {
     /// # Errors
     ///
     /// An unknown name, a number out of range.
-    pub fn settings(&self, input: &Input, engine: &EngineRequest) -> Result<Settings> {
+    pub fn settings(&self, input: &mut Input, engine: &EngineRequest) -> Result<Settings> {
         self.over(input, engine.settings()?)
     }
 
-    /// The settings for an input, with engine, adapters and kernel from `base`.
+    /// The settings for an input, with engine, adapters and kernel from `base`. What the input
+    /// suggests for encounters is taken back if a softening or the tree is requested.
     ///
     /// # Errors
     ///
     /// Those of [`StepRequest::settings`].
-    pub fn over(&self, input: &Input, base: Settings) -> Result<Settings> {
-        // The integrator suggested for few bodies needs softening 0 and has no forces by a tree.
-        let is_collisional = self.eps.unwrap_or(0.0) == 0.0 && base.method != Some(Method::Tree);
-        let none = IntegratorHints::default();
-        let is_suited = input.chosen.is_none() || is_collisional;
-        let hints = if is_suited { &input.integrator } else { &none };
+    pub fn over(&self, input: &mut Input, base: Settings) -> Result<Settings> {
+        input.suit(self.eps, base.method);
+        let hints = &input.integrator;
         let name = self.integrator.as_ref().or(hints.integrator.as_ref());
         let integrator = name.map_or(Ok(integrate::DEFAULT), |name| integrate::find(name))?;
         self.blocks.fits(integrator)?;

@@ -7,13 +7,14 @@ use glam::DVec3;
 
 use super::suggest::{half_mass_radius, two_digits};
 use crate::bodies::Bodies;
+use crate::forces::Method;
 use crate::integrate::blocks::power_of_two_below;
 use crate::scene::RunHints;
 
 /// More bodies than this are treated as a sample of a smooth density.
 pub const MOST_BODIES: usize = 1000;
 /// A body with at least this fraction of the total mass dominates: the others orbit it.
-const DOMINANT: f64 = 0.1;
+pub(super) const DOMINANT: f64 = 0.1;
 /// A pair is much closer than the softening if its semi-major axis is less than this fraction of
 /// it.
 const CLOSE: f64 = 0.25;
@@ -65,6 +66,12 @@ impl Orbit {
         let binding = 0.5 * g * bodies.mass[i] * bodies.mass[j] / axis;
         Some(Self { axis, period: period(axis), passage: period(pericentre), binding })
     }
+}
+
+/// Whether a simulation with the requested softening and method may follow encounters: a softening
+/// above 0 leaves none, and the tree has no forces for individual steps.
+pub fn suits_encounters(softening: Option<f64>, method: Option<Method>) -> bool {
+    softening.unwrap_or(0.0) == 0.0 && method != Some(Method::Tree)
 }
 
 /// Suggests settings for `bodies` if they are few and one of them dominates, or some are bound in

@@ -39,7 +39,7 @@ pub use choice::{ASKED_FOR, Choice};
 pub use choose::{choose, choose_on};
 pub(crate) use clock::check_advance;
 pub use clock::{Clock, EvenSteps, MOST_STEPS, even_steps, run_steps};
-pub use collisional::{Collisional, MOST_BODIES, collisional};
+pub use collisional::{Collisional, MOST_BODIES, collisional, suits_encounters};
 pub use device::{
     CompiledKernel, DeviceState, Diagnosis, NextKernel, Submitted, Work, add_potentials,
 };

@@ -3,6 +3,7 @@
 use glam::DVec3;
 use rayon::prelude::*;
 
+use super::collisional::DOMINANT;
 use crate::bodies::Bodies;
 use crate::diagnostics::{density_centre, lagrangian_radii, neighbour_distance};
 use crate::field::Field;
@@ -21,24 +22,26 @@ const MOST_STEPS: f64 = 100_000.0;
 /// of the bodies crosses a quarter of the softening, at its present speed or, if the bodies are
 /// cold, at the speed of their collapse. A circular orbit turns by at most a 30th of a radian per
 /// step at the half-mass radius, and by a 20th around eight neighbours, which matters if clusters
-/// are far apart. The duration is four revolutions at the half-mass radius, in 100,000 steps at
-/// most. The radius is measured from the density centre, so that escaped bodies have no effect.
+/// are far apart, or around a body that dominates. The duration is four revolutions at the half-mass
+/// radius, in 100,000 steps at most. The radius is measured from the density centre, so that escaped
+/// bodies have no effect.
 /// Without extent or mass: the defaults of [`RunHints`].
 pub fn suggest(bodies: &Bodies, gravitational_constant: f64) -> RunHints {
     let mass = bodies.total_mass() * gravitational_constant;
-    let radius = half_mass_radius(bodies);
+    let (radius, share) = smooth_radius(bodies);
+    let inside = (1.0 - 0.5 * share) * mass;
     let spacing = neighbour_distance(&bodies.position, NEIGHBOUR, 0.25);
     if !(mass > 0.0 && radius > 0.0 && spacing > 0.0) {
         return RunHints::default();
     }
     let softening = two_digits(spacing.min(radius));
     let per_radian = |radius: f64, inside: f64| (radius.powi(3) / inside).sqrt();
-    let whole = per_radian(radius, 0.5 * mass);
-    let close =
-        per_radian(spacing, mass * NEIGHBOUR.min(bodies.len()) as f64 / bodies.len() as f64);
+    let whole = per_radian(radius, inside);
+    let near = mass * NEIGHBOUR.min(bodies.len()) as f64 / bodies.len() as f64;
+    let close = per_radian(spacing, near + (1.0 - share) * mass);
     let fast = fast_speed(bodies);
     // Bodies slower than a circular orbit fall, and reach twice its speed at the centre.
-    let falling = 2.0 * ((0.5 * mass / radius).sqrt() - fast);
+    let falling = 2.0 * ((inside / radius).sqrt() - fast);
     let crossing = 0.25 * softening / fast.max(falling);
     let dt = two_digits(crossing.min(whole / 30.0).min(close / 20.0));
     let steps = (4.0 * std::f64::consts::TAU * whole / dt).min(MOST_STEPS).round();
@@ -71,6 +74,19 @@ fn fast_speed(bodies: &Bodies) -> f64 {
 fn upper_tenth(mut values: Vec<f64>) -> f64 {
     values.par_sort_unstable_by(f64::total_cmp);
     values.get(values.len() * 9 / 10).copied().unwrap_or(0.0)
+}
+
+/// The half-mass radius of all bodies but those that dominate, and their fraction of the whole mass.
+/// With the dominant ones it would be the distance of these from a neighbour.
+fn smooth_radius(bodies: &Bodies) -> (f64, f64) {
+    let total = bodies.total_mass();
+    let is_light = |&i: &usize| bodies.mass[i] < DOMINANT * total;
+    let light: Vec<usize> = (0..bodies.len()).filter(is_light).collect();
+    if light.len() <= bodies.len() / 2 || light.len() == bodies.len() {
+        return (half_mass_radius(bodies), 1.0);
+    }
+    let radius = lagrangian_radii(bodies, &light, density_centre(bodies, &light), &[0.5])[0];
+    (radius, light.iter().map(|&i| bodies.mass[i]).sum::<f64>() / total)
 }
 
 pub(super) fn half_mass_radius(bodies: &Bodies) -> f64 {
@@ -109,6 +125,27 @@ mod tests {
         assert!((ten.dt / one.dt / 1000.0 - 1.0).abs() < 0.1);
         assert!(one.dt > 1e-3 && one.dt < 0.1 && one.softening > 0.005 && one.softening < 0.3);
         assert_eq!(suggest(&Bodies::default(), 1.0), RunHints::default());
+    }
+
+    #[test]
+    fn one_heavy_body_does_not_shrink_softening_and_step() {
+        let cluster = |heavy: f64| {
+            let mut bodies = Bodies::with_capacity(2000);
+            bodies.push(heavy, DVec3::ZERO, DVec3::ZERO, 0);
+            for i in 1..2000 {
+                let r = f64::from(i) / 2000.0 + 0.1;
+                let speed = ((heavy + r) / r).sqrt();
+                let x = on_a_sphere(i);
+                let across = x.cross(DVec3::Z).normalize();
+                bodies.push(1.0 / 2000.0, x * r, across * speed, 0);
+            }
+            suggest(&bodies, 1.0)
+        };
+        let (none, star) = (cluster(0.0), cluster(100.0));
+        assert_eq!(star.softening, none.softening);
+        // A 20th of a radian around the heavy body, at the distance of the softening.
+        let turn = (star.softening.powi(3) / 100.0).sqrt() / 20.0;
+        assert!((0.8..1.2).contains(&(star.dt / turn)), "{none:?} {star:?}");
     }
 
     #[test]

@@ -518,6 +518,15 @@ fn few_bodies_of_a_plain_table_run_with_hermite6_unsoftened() {
         gravitile(&["run", table.to_str().unwrap(), "--engine", "cpu", "--eps", "0.1"]);
     command.args(["--until", "1", "--dt", "0.01"]).arg("--out").arg(folder.path().join("soft"));
     assert_eq!(run_json(command).0["integrator"], "leapfrog");
+    // The tree, too, has the step of a smooth density: 10 a second of the orbit, not thousands.
+    let mut command =
+        gravitile(&["run", table.to_str().unwrap(), "--engine", "cpu", "--method", "tree"]);
+    command.args(["--until", "1"]).arg("--out").arg(folder.path().join("tree"));
+    let (found, _) = run_json(command);
+    assert!(
+        found["softening"].as_f64() > Some(0.0) && found["steps"].as_u64() < Some(500),
+        "{found}"
+    );
 }
 
 /// With `ulimit -f` a file that becomes too large is an error, as on a full disk, and no partial

@@ -77,10 +77,10 @@ pub fn main(args: &Args) -> Result<Ended> {
         Some(scene) => scene.title,
         None => args.input.input.clone(),
     };
-    let input = args.input.load(args.steps.eps)?;
+    let mut input = args.input.load(args.steps.eps)?;
     print::notes(&input.snapshot.notes);
     args.look.suit(&mut style, input.view.as_ref());
-    let mut settings = args.steps.settings(&input, &args.engine)?;
+    let mut settings = args.steps.settings(&mut input, &args.engine)?;
     if settings.domains == Domains::Auto {
         // Pictures of the bodies on one device need no copy of them on the host.
         settings.domains = Domains::Off;

@@ -53,7 +53,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     let mut input = args.input.load(args.steps.eps)?;
     print::notes(&input.snapshot.notes);
     args.files.check(input.snapshot.bodies.len())?;
-    let mut settings = args.steps.settings(&input, &args.engine)?;
+    let mut settings = args.steps.settings(&mut input, &args.engine)?;
     // Bodies with individual steps all meet at multiples of dt_max: use these times unless --dt is
     // given.
     if settings.integrator.has_block_steps() && args.steps.dt.is_none() {

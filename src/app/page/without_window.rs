@@ -72,10 +72,10 @@ async fn next_picture() {
 async fn run(request: &ViewRequest) -> Result<()> {
     next_picture().await;
     let size = picture_size()?;
-    let loaded = making::load(&request.input, request.steps.eps).await?;
+    let mut loaded = making::load(&request.input, request.steps.eps).await?;
     let by = MethodRequest { engine: "cpu".to_owned(), ..MethodRequest::default() };
     let engine = EngineRequest { by, ..EngineRequest::default() };
-    let settings = request.steps.settings(&loaded, &engine)?;
+    let settings = request.steps.settings(&mut loaded, &engine)?;
     let style = request.look.style()?;
     let bodies = loaded.snapshot.bodies;
     let lasts = loaded.run.until;
@@ -187,8 +187,8 @@ pub async fn steps(
 
 async fn take_steps(link: &str, count: u32) -> Result<String> {
     let request = parse_link(link).await?;
-    let input = request.input.load(request.steps.eps)?;
-    let settings = request.steps.settings(&input, &request.engine)?;
+    let mut input = request.input.load(request.steps.eps)?;
+    let settings = request.steps.settings(&mut input, &request.engine)?;
     let mut sim = Simulation::open(input.snapshot.bodies, settings).await?;
     let done = sim.advance(u64::from(count), &mut |_| true).await?;
     // Waits for the device to complete the steps.

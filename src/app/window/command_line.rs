@@ -246,8 +246,8 @@ mod tests {
             let matches = command.try_get_matches_from(words);
             let matches = matches.unwrap_or_else(|e| panic!("{words:?}: {e}"));
             let request = ViewRequest::from_arg_matches(&matches).unwrap();
-            let loaded = request.input.load(request.steps.eps).unwrap();
-            let settings = request.steps.settings(&loaded, &request.engine).unwrap();
+            let mut loaded = request.input.load(request.steps.eps).unwrap();
+            let settings = request.steps.settings(&mut loaded, &request.engine).unwrap();
             let (bodies, hints) = (&loaded.snapshot.bodies, loaded.view.as_ref());
             let style = request.look.style().unwrap();
             let size = PictureSize::new(640, 360).unwrap();

@@ -189,12 +189,12 @@ fn what_changes(now: &Settings, next: &Settings) -> &'static str {
 async fn load(gpu: Arc<Gpu>, input: InputRequest, request: RunRequest) -> Result<Session> {
     // Incomplete files are accepted; notes list the assumptions.
     let shown = InputRequest { isolated: true, ..input.clone() };
-    let loaded = machine::load(&shown, request.steps.eps).await?;
+    let mut loaded = machine::load(&shown, request.steps.eps).await?;
     let_browser_turn().await;
-    let mut settings = request.steps.over(&loaded, request.settings.clone())?;
-    settings.field = request.field.unwrap_or(settings.field);
-    let default_settings = StepRequest::default().over(&loaded, Settings::default())?;
+    let default_settings = StepRequest::default().over(&mut loaded, Settings::default())?;
     let default_integration = Integration::of(&default_settings);
+    let mut settings = request.steps.over(&mut loaded, request.settings.clone())?;
+    settings.field = request.field.unwrap_or(settings.field);
     let mut template = loaded.snapshot;
     let bodies = std::mem::take(&mut template.bodies);
     let units_per_sec = default_speed(&loaded.run);

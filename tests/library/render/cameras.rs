@@ -48,12 +48,12 @@ fn opened(file: &Path, n: usize) -> (Input, Settings) {
     if input.scene().unwrap().and_then(|scene| scene.n()) > Some(3) {
         input.n = Some(n);
     }
-    let loaded = input.load(None).unwrap();
+    let mut loaded = input.load(None).unwrap();
     let engine = EngineRequest {
         by: MethodRequest { engine: "cpu".to_owned(), ..Default::default() },
         ..Default::default()
     };
-    let settings = StepRequest::default().settings(&loaded, &engine).unwrap();
+    let settings = StepRequest::default().settings(&mut loaded, &engine).unwrap();
     (loaded, settings)
 }
 
