@@ -269,10 +269,9 @@ pub fn still(bodies: &Bodies, settings: &Settings, shot: &Shot, mut film: Film) 
     bodies.validate()?;
     settings.validate()?;
     let device = device_of(bodies.len(), settings)?;
-    let frame = device.as_ref().map(|_| {
-        let now = settings.begins_at();
-        settings.frame_of(bodies, now).at(now)
-    });
+    let now = settings.begins_at();
+    let frame = device.as_ref().map(|_| settings.frame_of(bodies, now)).transpose()?;
+    let frame = frame.map(|frame| frame.at(now));
     let painted = match &frame {
         Some(frame) => Cow::Owned(as_on_device(bodies, frame)),
         None => Cow::Borrowed(bodies),

@@ -6,7 +6,7 @@ use super::clock::{MOST_STEPS, check_advance, check_dt};
 use super::{Clock, EngineKind, State};
 use crate::bodies::Bodies;
 use crate::diagnostics::{Diagnostics, diagnose_all};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::field::Field;
 use crate::forces::direct::gpu::KernelRequest;
 use crate::forces::direct::gpu::tiers::Fitted;
@@ -119,13 +119,22 @@ impl Settings {
 
     /// The frame in which a device steps `bodies` from the time `now` on. With an external field it
     /// is at rest, as the field is.
-    pub(crate) fn frame_of(&self, bodies: &Bodies, now: f64) -> Frame {
-        let suited = || Frame::of(bodies, self.gravitational_constant, now);
-        let frame = self.frame.unwrap_or_else(suited);
-        match self.field.is_empty() || self.frame.is_some() {
+    ///
+    /// # Errors
+    /// At the beginning of a run: a body so far from most others that these have no distances in
+    /// f32, as on the CPU.
+    pub(crate) fn frame_of(&self, bodies: &Bodies, now: f64) -> Result<Frame> {
+        if let Some(frame) = self.frame {
+            return Ok(frame);
+        }
+        let position = &bodies.position;
+        let reach = Frame::of_call(position, position, &bodies.mass, self.softening);
+        reach.check_reach(position).map_err(|error| error.with_ids(&bodies.id))?;
+        let frame = Frame::of(bodies, self.gravitational_constant, now);
+        Ok(match self.field.is_empty() {
             true => frame,
             false => Frame { velocity: [0.0; 3], ..frame },
-        }
+        })
     }
 
     /// The external field, with G in its masses.
@@ -162,11 +171,15 @@ impl Settings {
     /// Checks that no more than one device is requested, for work that only one can do.
     pub fn check_one_device(&self) -> Result<()> {
         self.adapter.only()?;
-        if self.devices.is_one() {
-            return Ok(());
+        if !self.devices.is_one() {
+            let allowed = "1 here: only run, resume, render and view take several";
+            return Err(Error::value("--devices", self.devices, allowed));
         }
-        let allowed = "1 here: only run, resume, render and view take several";
-        Err(crate::error::Error::value("--devices", self.devices, allowed))
+        if self.domains != Domains::default() {
+            let allowed = "left out here, where there is one device";
+            return Err(Error::value("--domains", self.domains, allowed));
+        }
+        Ok(())
     }
 
     /// The time of the initial bodies.
@@ -253,5 +266,29 @@ impl Settings {
             }
             _ => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use glam::DVec3;
+
+    use super::*;
+
+    /// As [`Frame::check_reach`] refuses it for the CPU.
+    #[test]
+    fn body_too_far_for_f32_is_refused_before_the_first_step() {
+        let mut bodies = Bodies::with_capacity(50);
+        (0..50).for_each(|k| bodies.push(0.02, DVec3::splat(f64::from(k)), DVec3::ZERO, 0));
+        bodies.id[7] = 77;
+        let settings = Settings::default();
+        bodies.position[7].x = 1e16;
+        assert!(settings.frame_of(&bodies, 0.0).is_ok());
+        bodies.position[7].x = 1e21;
+        let text = settings.frame_of(&bodies, 0.0).unwrap_err().to_string();
+        assert!(text.contains("body 7 (id 77)") && text.contains("2^58"), "{text}");
+        // A run that has begun goes on in its frame.
+        let begun = Settings { frame: Some(Frame::PLAIN), ..settings };
+        assert!(begun.frame_of(&bodies, 0.0).is_ok());
     }
 }

@@ -160,7 +160,7 @@ impl DeviceState {
         settings: &Settings,
     ) -> Result<Self> {
         let (g, now) = (settings.gravitational_constant, settings.begins_at());
-        let frame = settings.frame_of(bodies, now);
+        let frame = settings.frame_of(bodies, now)?;
         let field = DeviceField::new(&settings.gravitating_field(), &frame)?;
         frame.dt(settings.dt)?;
         let method = settings.engine.by(settings.method)?.1;

@@ -317,7 +317,7 @@ impl DomainGroup {
         let devices_per_rank = devices_per_rank(devices, ranks)?;
         let topology = Topology { devices, ranks, devices_per_rank: &devices_per_rank };
         let (g, now) = (settings.gravitational_constant, settings.begins_at());
-        let frame = settings.frame_of(bodies, now);
+        let frame = settings.frame_of(bodies, now)?;
         frame.dt(settings.dt)?;
         let external = DeviceField::new(&settings.gravitating_field(), &frame)?;
         let heaviest = bodies.mass.iter().copied().fold(0.0, f64::max);

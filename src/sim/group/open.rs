@@ -80,7 +80,7 @@ impl DeviceGroup {
             .first()
             .ok_or_else(|| Error::value("the number of devices", 0, "at least one that is open"))?;
         let (g, now) = (settings.gravitational_constant, settings.begins_at());
-        let frame = settings.frame_of(bodies, now);
+        let frame = settings.frame_of(bodies, now)?;
         // As uploaded to the device: in units of the frame, in f32.
         let narrow = |mass: &f64| (mass * g / frame.mass) as f32;
         let mass: Vec<f32> = bodies.mass.iter().map(narrow).collect();
