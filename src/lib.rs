@@ -66,8 +66,6 @@ pub mod units;
 /// Vectors of the interface: [`glam::DVec3`].
 pub use glam;
 
-mod memory;
-
 // The modules below are not part of the library's interface and may change at any time. They are
 // public for the program, the C library, tests and benches, which are separate crates; the modules above re-export
 // what other programs need of them.
@@ -94,6 +92,9 @@ pub mod settings;
 // The tuner, which races kernels against each other; called by the program and its window.
 #[doc(hidden)]
 pub mod tune;
+// Free memory, to refuse what cannot fit; public for the Python package.
+#[doc(hidden)]
+pub mod memory;
 // Stored results of tuning; simulations are given a [`sim::Known`].
 #[doc(hidden)]
 pub mod tuned;

@@ -11,6 +11,9 @@ pub const BODIES: u64 = 75;
 /// snapshot, forces, and what the snapshot stores of these. `run plummer -n 500k --engine cpu
 /// --method tree` peaks at 656 (x86-64 Linux).
 pub const SIMULATION: u64 = 160;
+/// Bytes per body that its force takes at least, besides the caller's arrays: a copy of position and
+/// mass, both again in f32, acceleration and potential.
+pub const FORCE: u64 = 32 + 16 + 32;
 
 /// Checks that `n` bodies of `bytes_each` bytes fit into memory.
 ///

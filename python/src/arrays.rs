@@ -1,10 +1,13 @@
 //! Arrays of numpy from and to the vectors of the library. Callers pass float64 of the right number of dimensions.
 
+use gravitile::error::Error;
 use gravitile::glam::DVec3;
+use gravitile::memory;
 use numpy::{
     Element, PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2,
     PyReadonlyArrayDyn, PyUntypedArrayMethods,
 };
+use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 
 use crate::errors::InputError;
@@ -14,6 +17,16 @@ pub type Vectors<'py> = PyReadonlyArray2<'py, f64>;
 
 /// One number per body.
 pub type Reals<'py> = PyReadonlyArray1<'py, f64>;
+
+/// Refuses work on `n` bodies that takes `bytes_each` at least if so much memory is not free: an
+/// allocation that fails would end the interpreter.
+///
+/// # Errors
+/// `MemoryError` with the bytes of each and those that are free.
+pub fn check_room(n: usize, bytes_each: u64) -> PyResult<()> {
+    let refused = |error: Error| PyMemoryError::new_err(error.to_string());
+    memory::check_bodies(n, bytes_each).map_err(refused)
+}
 
 /// The vectors of an array of shape (n, 3).
 pub fn vectors(array: &Vectors<'_>) -> PyResult<Vec<DVec3>> {

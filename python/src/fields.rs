@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use gravitile::bodies::{Bodies, Component, Role};
 use gravitile::error::{Error, Result};
+use gravitile::memory;
 use gravitile::snapshot::{Column, Snapshot};
 use gravitile::units::Units;
-use numpy::{PyArray1, PyArray2, PyReadonlyArray1};
+use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
-use crate::arrays::{Reals, Vectors, from_vectors, numbers, vectors};
+use crate::arrays::{Reals, Vectors, check_room, from_vectors, numbers, vectors};
 use crate::errors::raised;
 
 /// The attributes of `Bodies`, as it passes them here.
@@ -39,11 +40,17 @@ enum AnyColumn<'py> {
 }
 
 impl Given<'_> {
+    /// How many bodies there are.
+    pub fn len(&self) -> usize {
+        self.mass.len()
+    }
+
     /// The snapshot, checked.
     ///
     /// # Errors
-    /// An unknown role; those of [`Snapshot::validate`].
+    /// No memory for a copy of the bodies; an unknown role; those of [`Snapshot::validate`].
     pub fn snapshot(&self) -> PyResult<Snapshot> {
+        check_room(self.len(), memory::BODIES)?;
         let component = |(name, role): &(String, String)| match Role::from_name(role) {
             Some(role) => Ok(Component::new(name, role)),
             None => {

@@ -7,11 +7,12 @@ use gravitile::forces::{
 };
 use gravitile::glam::DVec3;
 use gravitile::gpu::blocking;
+use gravitile::memory;
 use gravitile::sim::{EngineKind, Settings, direct_engine, host_engine};
-use numpy::{PyArray1, PyArray2};
+use numpy::{PyArray1, PyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
-use crate::arrays::{Reals, Vectors, from_vectors, numbers, vectors};
+use crate::arrays::{Reals, Vectors, check_room, from_vectors, numbers, vectors};
 use crate::attend::{attend, briefly};
 use crate::devices;
 use crate::errors::raised;
@@ -111,6 +112,7 @@ pub fn accelerations<'py>(
     potential: bool,
     how: How,
 ) -> PyResult<Pulls<'py>> {
+    check_room(position.shape()[0].max(at.as_ref().map_or(0, |at| at.shape()[0])), memory::FORCE)?;
     let bodies = Attracting {
         position: vectors(&position)?,
         mass: numbers(&mass),
@@ -235,6 +237,9 @@ pub fn derivatives<'py>(
     how: How,
 ) -> PyResult<Derivatives<'py>> {
     let (at, at_velocity) = at.unzip();
+    let points = at.as_ref().map_or(0, |at| at.shape()[0]);
+    // Velocities of sources and sinks, two derivatives, nearest bodies.
+    check_room(position.shape()[0].max(points), memory::FORCE + 4 * 24 + 12)?;
     let moving = Moving {
         bodies: Attracting {
             position: vectors(&position)?,

@@ -3,11 +3,13 @@
 use std::path::PathBuf;
 
 use gravitile::error::Result;
+use gravitile::memory;
 use gravitile::scene::{IntegratorHints, Scene};
 use gravitile::snapshot::{self, Snapshot};
 use gravitile::units::Units;
 use pyo3::prelude::*;
 
+use crate::arrays::check_room;
 use crate::attend::attend;
 use crate::errors::raised;
 use crate::fields::{Taken, taken};
@@ -62,6 +64,7 @@ pub fn scene<'py>(
         Ok(scene)
     };
     let scene = made().map_err(raised)?;
+    scene.n().map_or(Ok(()), |n| check_room(n, memory::BODIES))?;
     let source = scene.clone();
     let build = move || source.build_with(&|path| Ok(snapshot::read(path)?.bodies));
     let bodies = attend(py, build, &mut |_| Ok(()))?;

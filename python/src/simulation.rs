@@ -14,6 +14,7 @@ use gravitile::glam::DVec3;
 use gravitile::gpu::blocking;
 use gravitile::integrate;
 use gravitile::integrate::blocks::{BlockSettings, Restart, power_of_two_below};
+use gravitile::memory;
 use gravitile::record::{Plan, restart_of, set_restart};
 use gravitile::sim::{
     Choice, EngineKind, Settings, Simulation, State, collisional, host_engine, run_steps, suggest,
@@ -24,7 +25,7 @@ use gravitile::units::Units;
 use numpy::{PyArray1, PyArray2, PyArray3, PyReadonlyArray1};
 use pyo3::prelude::*;
 
-use crate::arrays::{Reals, Vectors, from_vectors, numbers, vectors};
+use crate::arrays::{Reals, Vectors, check_room, from_vectors, numbers, vectors};
 use crate::attend::{attend, briefly, unusable};
 use crate::devices;
 use crate::errors::GravitileError;
@@ -281,6 +282,7 @@ impl Engine {
         request: Request,
         force: Option<Py<PyAny>>,
     ) -> PyResult<Self> {
+        check_room(bodies.len(), memory::BODIES + memory::SIMULATION)?;
         let mut snapshot = bodies.snapshot()?;
         if let Some(g) = request.g
             && g != snapshot.units.gravitational_constant

@@ -1,5 +1,7 @@
 """Simulations: laws of motion, arrays in and out, the same bits again, and REBOUND where it is installed."""
 
+import subprocess
+import sys
 import threading
 
 import numpy as np
@@ -449,3 +451,33 @@ def _energy(bodies):
     drift = (bodies.mass[:, None] * bodies.velocity).sum(axis=0) / bodies.mass.sum()
     speed = ((bodies.velocity - drift) ** 2).sum(axis=1)
     return 0.5 * (bodies.mass * (speed + phi)).sum()
+
+
+WITHOUT_ROOM = """
+import resource
+import numpy as np
+import gravitile
+bodies = gravitile.Bodies(np.random.rand(2_000_000, 3), mass=1e-6)
+text = open("/proc/self/status").read()
+now = int(text.split("VmSize:")[1].split()[0]) * 1024
+resource.setrlimit(resource.RLIMIT_AS, (now + 2**26, now + 2**26))
+for work in [
+    lambda: gravitile.Simulation(bodies, eps=0.1, dt=0.1),
+    lambda: gravitile.accelerations(bodies.position, bodies.mass, eps=0.1),
+    lambda: gravitile.scene("plummer", n=3_000_000),
+    lambda: gravitile.picture(bodies),
+]:
+    try:
+        work()
+    except MemoryError as error:
+        print(error)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="free memory is known on Linux")
+def test_too_many_bodies_for_the_memory_are_an_error():
+    """An allocation that fails in the compiled part would abort the interpreter."""
+    run = subprocess.run([sys.executable, "-c", WITHOUT_ROOM], capture_output=True, text=True)
+    lines = run.stdout.splitlines()
+    assert run.returncode == 0 and len(lines) == 4, run.stderr
+    assert all("memory are free, and each takes" in line for line in lines), lines
