@@ -122,8 +122,7 @@ impl fmt::Display for Error {
                 format!("{what} is {value}, but must be {allowed}")
             }
             Self::Unknown { kind, name, known } => {
-                let meant = nearest(name, known);
-                let meant = meant.map_or(String::new(), |m| format!(" (did you mean '{m}'?)"));
+                let meant = did_you_mean(name, known);
                 let name = messages::piece(name);
                 format!("there is no {kind} named '{name}'{meant}; those known are: {known}")
             }
@@ -210,6 +209,25 @@ impl Error {
         Self::File { path: path.to_owned(), problem: problem.into() }
     }
 
+    /// A file whose `text` is not the TOML that it must be, with the line and, for an unknown key,
+    /// the known one that may be meant.
+    pub(crate) fn toml(path: &Path, text: &str, error: &toml::de::Error) -> Self {
+        let mut problem = error.message().trim_end().to_owned();
+        let mut quoted = problem.split('`').skip(1).step_by(2);
+        if let Some(name) = quoted.next().filter(|_| problem.starts_with("unknown ")) {
+            let meant = did_you_mean(name, &quoted.collect::<Vec<_>>().join(", "));
+            problem = problem.replacen("`, expected", &format!("`{meant}, expected"), 1);
+        }
+        Self::line(path, text, error.span().map_or(0, |span| span.start), problem)
+    }
+
+    /// A file with wrong content in the line of its `text` that has this byte.
+    pub(crate) fn line(path: &Path, text: &str, at: usize, problem: impl fmt::Display) -> Self {
+        let before = &text.as_bytes()[..at.min(text.len())];
+        let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
+        Self::file(path, format!("line {line}: {problem}"))
+    }
+
     /// A failed operation of the operating system.
     pub fn io(action: &'static str, path: &Path, source: std::io::Error) -> Self {
         Self::Io { action, path: path.to_owned(), source }
@@ -230,12 +248,27 @@ pub(crate) fn by_name<T: Copy>(
     found.map(|(entry, _)| *entry).ok_or_else(|| Error::unknown(kind, name, names()))
 }
 
-/// The known name that is closest to `name`, if `name` looks like a typing error.
-fn nearest<'a>(name: &str, known: &'a str) -> Option<&'a str> {
+/// A question in parentheses about the known name that may be meant; empty if there is none.
+fn did_you_mean(name: &str, known: &str) -> String {
+    nearest(name, known).map_or(String::new(), |meant| format!(" (did you mean '{meant}'?)"))
+}
+
+/// The known name, without what may follow it in brackets, that is closest to `name`, if `name`
+/// looks like a typing error: most of it is the same, one letter of several is wrong, missing, too
+/// many or after its neighbour, or it is a part of the known name.
+pub(crate) fn nearest<'a>(name: &str, known: &'a str) -> Option<&'a str> {
     // A name this long matches none, and would take long to compare.
     let name = Some(name).filter(|name| name.len() <= 64)?.to_lowercase();
-    let likeness = |known: &&str| strsim::jaro_winkler(&name, &known.to_lowercase());
-    let names = known.split(", ").filter(|known| !known.is_empty());
+    let likeness = |known: &&str| {
+        let known = known.to_lowercase();
+        let is_slip = name.chars().count() > 2 && strsim::osa_distance(&name, &known) == 1;
+        let is_part = name.len() > 3 && known.contains(&name);
+        let least = if is_slip || is_part { 0.9 } else { 0.0 };
+        strsim::jaro_winkler(&name, &known).max(least)
+    };
+    // Of several as likely ones the first is taken, which `max_by` finds last.
+    let names = known.rsplit(", ").map(|known| known.split('[').next().unwrap_or_default());
+    let names = names.filter(|known| !known.is_empty());
     let best = names.max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
     (likeness(&best) > 0.85).then_some(best)
 }
@@ -253,6 +286,33 @@ mod tests {
         assert!(text("cartweel").contains("did you mean 'cartwheel'?"), "{}", text("cartweel"));
         assert!(text("Plumer").contains("did you mean 'plummer'?"));
         assert!(!text("teapot").contains("did you mean"));
+        for (name, known) in [("nwf", "point, nfw"), ("tispy", "gravitile, tipsy[-le][-be], csv")] {
+            let text = Error::Unknown { kind: "format", name: name.into(), known: known.into() };
+            let text = text.to_string();
+            assert!(text.contains("mean 'nfw'?") || text.contains("mean 'tipsy'?"), "{text}");
+        }
+    }
+
+    #[test]
+    fn errors_of_toml_name_the_line_and_what_was_meant() {
+        #[derive(Debug, serde::Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct File {
+            #[serde(rename = "softening")]
+            _softening: f64,
+        }
+        for (text, expected) in [
+            (
+                "\nsoftenin = 1",
+                "line 2: unknown field `softenin` (did you mean 'softening'?), expected",
+            ),
+            ("\n\nteapot = 1", "line 3: unknown field `teapot`, expected `softening`"),
+            ("softening = \"1\"", "line 1: invalid type: string \"1\", expected f64"),
+        ] {
+            let error = toml::from_str::<File>(text).unwrap_err();
+            let error = Error::toml(Path::new("a.toml"), text, &error).to_string();
+            assert!(error.contains(expected), "{error}");
+        }
     }
 
     #[test]

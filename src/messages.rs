@@ -38,6 +38,14 @@ pub fn piece(text: &str) -> String {
     fit(text, PIECE)
 }
 
+/// A number with six decimals, or with an exponent if these would not show it.
+pub fn number(value: f64) -> String {
+    match value == 0.0 || (1e-3..1e9).contains(&value.abs()) {
+        true => format!("{value:.6}"),
+        false => format!("{value:.6e}"),
+    }
+}
+
 /// A list of foreign names, for use within a sentence.
 pub fn list<T: AsRef<str>>(names: &[T], between: &str) -> String {
     let names: Vec<String> = names.iter().map(|name| piece(name.as_ref())).collect();
@@ -163,6 +171,12 @@ fn with_exponents(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_show_their_digits() {
+        let shown = [43_007.1, 6.6743e-11, 0.0, -1e20].map(number);
+        assert_eq!(shown, ["43007.100000", "6.674300e-11", "0.000000", "-1.000000e20"]);
+    }
 
     #[test]
     fn choices_are_joined_as_in_speech() {

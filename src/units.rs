@@ -104,6 +104,11 @@ impl Quantity {
         }
     }
 
+    /// All names under which convertible units are known.
+    pub(crate) fn names(self) -> impl Iterator<Item = &'static str> {
+        self.known().iter().flat_map(|(names, _)| names.iter().copied())
+    }
+
     /// The names of the convertible units, separated by commas.
     pub fn known_names(self) -> String {
         if self == Self::Velocity {

@@ -209,8 +209,7 @@ impl Kind {
             let mut known = self.parameters.iter().chain(&CENTRE).map(|known| known.name);
             if !known.any(|known| known == *name) {
                 let known = self.parameters.iter().chain(&CENTRE).map(|known| known.name);
-                let kind = "parameter of a potential";
-                return Err(Error::unknown(kind, &format!("{}:{name}", self.name), known));
+                return Err(Error::unknown("parameter of this potential", name, known));
             }
         }
         let given = |name: &str| numbers.iter().find(|(other, _)| *other == name).map(|(_, v)| *v);

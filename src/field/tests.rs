@@ -158,7 +158,7 @@ fn texts_come_back_and_wrong_ones_are_refused_in_a_line() {
         ("plummer:mass=nan,scale=1", "'mass' of the potential 'plummer' is NaN"),
         ("plummer:mass=inf,scale=1", "'mass' of the potential 'plummer' is inf"),
         ("plummer:mass=-1,scale=1", "is -1, but must be a number above 0 (mass)"),
-        ("plummer:mass=1,scale=1,core=2", "plummer:core"),
+        ("plummer:mass=1,scale=1,core=2", "parameter of this potential named 'core'"),
         ("plummer:mass=1,mass=2,scale=1", "given once"),
         ("plummer:mass", "NAME=VALUE"),
         ("plummer:mass=1,scale=1,x=inf", "'x' of the potential"),
@@ -198,7 +198,7 @@ fn numbers_are_changed_one_by_one() {
     for (name, value, problem) in [
         ("core", 0.0, "'core' of the potential 'logarithmic' is 0"),
         ("z", f64::NAN, "'z' of the potential 'logarithmic' is NaN"),
-        ("mass", 1.0, "'logarithmic:mass'"),
+        ("mass", 1.0, "parameter of this potential named 'mass'"),
     ] {
         let error = halo.with(name, value).unwrap_err().to_string();
         assert!(error.contains(problem), "{error}");

@@ -198,8 +198,8 @@ impl RunFolder {
             }
             Err(error) => return Err(Error::io("read", &file, error)),
         };
-        let plan: Plan = toml::from_str(&text)
-            .map_err(|error| Error::file(&file, error.to_string().trim().replace('\n', " ")))?;
+        let plan: Plan =
+            toml::from_str(&text).map_err(|error| Error::toml(&file, &text, &error))?;
         if plan.steps_per_snapshot == 0 {
             return Err(Error::file(&file, "steps_per_snapshot is 0, but must be at least 1"));
         }

@@ -6,8 +6,8 @@ use std::path::Path;
 use glam::DVec3;
 use toml::Spanned;
 
-use crate::error::{Error, Result};
-use crate::units::Measure;
+use crate::error::{Error, Result, nearest};
+use crate::units::{Measure, Quantity};
 
 /// The range of a number.
 #[derive(Clone, Copy)]
@@ -28,9 +28,7 @@ pub(super) struct Origin<'a> {
 impl Origin<'_> {
     /// An error about the text at `span`, with its line.
     pub fn error(&self, span: Range<usize>, problem: impl std::fmt::Display) -> Error {
-        let before = &self.text.as_bytes()[..span.start.min(self.text.len())];
-        let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
-        Error::file(self.path, format!("line {line}: {problem}"))
+        Error::line(self.path, self.text, span.start, problem)
     }
 
     /// The number of `key`, or `default` if it is missing.
@@ -80,16 +78,30 @@ impl Origin<'_> {
         }
     }
 
-    /// The unit of `key`, or a plain N-body unit if it is missing.
-    pub fn measure(&self, key: &str, value: &Option<Spanned<String>>) -> Result<Measure> {
+    /// The unit of `key`, which measures `of`, or a plain N-body unit if it is missing. Names of
+    /// unknown units are shown with numbers, unless they look like a misspelt one that is known.
+    pub fn measure(
+        &self,
+        key: &str,
+        value: &Option<Spanned<String>>,
+        of: Quantity,
+    ) -> Result<Measure> {
         let Some(spanned) = value else { return Ok(Measure::default()) };
-        Measure::parse(spanned.get_ref()).ok_or_else(|| {
+        let measure = Measure::parse(spanned.get_ref()).ok_or_else(|| {
             let problem = Error::value(
                 format!("the unit '{key}'"),
                 format!("\"{}\"", spanned.get_ref()),
                 "a name with or without a positive factor, \"3.5 kpc\" say",
             );
             self.error(spanned.span(), problem)
-        })
+        })?;
+        let known = of.names().collect::<Vec<_>>().join(", ");
+        match measure.si(of).is_none() && nearest(&measure.name, &known).is_some() {
+            true => {
+                let problem = Error::Unknown { kind: "unit", name: measure.name, known };
+                Err(self.error(spanned.span(), problem))
+            }
+            false => Ok(measure),
+        }
     }
 }

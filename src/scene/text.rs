@@ -17,7 +17,8 @@ use super::view_text::ViewText;
 use super::{IntegratorHints, Orbit, RunHints, Values, generator};
 use crate::error::{Error, Result};
 use crate::field::{Field, Kind, Potential};
-use crate::units::{Measure, Units};
+use crate::messages;
+use crate::units::{Measure, Quantity, Units};
 
 /// 2^53: up to here f64 represents every step number exactly.
 const MOST_STEPS: f64 = 9_007_199_254_740_992.0;
@@ -320,13 +321,10 @@ impl Origin<'_> {
 /// folder.
 pub(super) fn read(text: &str, path: &Path) -> Result<Scene> {
     let origin = Origin { path, text };
-    let scene: SceneText = toml::from_str(text).map_err(|error| {
-        let problem = error.message().to_owned();
-        origin.error(error.span().unwrap_or(0..0), problem)
-    })?;
-    let length = origin.measure("length", &scene.units.length)?.to_string();
-    let mass = origin.measure("mass", &scene.units.mass)?.to_string();
-    let time = origin.measure("time", &scene.units.time)?;
+    let scene: SceneText = toml::from_str(text).map_err(|error| Error::toml(path, text, &error))?;
+    let length = origin.measure("length", &scene.units.length, Quantity::Length)?.to_string();
+    let mass = origin.measure("mass", &scene.units.mass, Quantity::Mass)?.to_string();
+    let time = origin.measure("time", &scene.units.time, Quantity::Time)?;
     let units = Units { length, mass, time: time.to_string(), gravitational_constant: 1.0 };
     if let Some(newton) = units.contradiction() {
         let place = scene.units.length.as_ref().map_or(0..0, Spanned::span);
@@ -334,9 +332,9 @@ pub(super) fn read(text: &str, path: &Path) -> Result<Scene> {
         return Err(origin.error(
             place,
             format!(
-                "G is 1 in scenes, but it is {newton:.6} in these [units]; with this length and mass it is 1 for \
+                "G is 1 in scenes, but it is {} in these [units]; with this length and mass it is 1 for \
                  time = \"{:.4} {}\"",
-                time.factor, time.name
+                messages::number(newton), time.factor, time.name
             ),
         ));
     }

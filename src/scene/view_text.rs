@@ -143,10 +143,7 @@ fn start(view: &ViewHints) -> Keyframe {
 /// Unknown keys; times that do not increase; numbers out of range; no keyframe.
 pub fn keyframes(text: &str, path: &Path) -> Result<Vec<Keyframe>> {
     let origin = Origin { text, path };
-    let fail = |error: toml::de::Error| {
-        let problem = error.message().to_owned();
-        origin.error(error.span().unwrap_or(0..0), problem)
-    };
+    let fail = |error: toml::de::Error| Error::toml(path, text, &error);
     let is_scene = toml::from_str::<toml::Table>(text).map_err(fail)?.contains_key("view");
     let texts = if is_scene {
         #[derive(Deserialize)]

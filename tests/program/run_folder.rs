@@ -315,6 +315,12 @@ fn plan_with_impossible_steps_is_refused() {
         ("\nsteps = 10\n", "\nsteps = 0\n", "steps is 0"),
         ("\nsteps = 10\n", "\nsteps = 9007199254740993\n", "2^53"),
         ("\ndt = 0.01\n", "\ndt = 1e-320\n", "dt = 1e-320"),
+        (
+            "\nsteps = 10\n",
+            "\nstep = 10\n",
+            "unknown field `step` (did you mean 'steps'?), expected",
+        ),
+        ("\nsteps = 10\n", "\nsteps = ten\n", "run.toml: line "),
     ] {
         let changed = plan.replace(from, to);
         assert_ne!(plan, changed);
