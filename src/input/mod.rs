@@ -100,6 +100,10 @@ impl InputRequest {
         } else if !snapshot::exists(path) {
             return Err(self.unknown());
         } else if path.extension().is_some_and(|extension| extension == "toml") {
+            if path.file_name().is_some_and(|name| name == "run.toml") {
+                let problem = "holds the settings of a run; name a snapshot of it or, to resume or analyse it, its folder";
+                return Err(Error::file(path, problem));
+            }
             let text = files::read_text(path)?;
             Scene::from_toml(&text, path)?
         } else {
@@ -303,7 +307,8 @@ impl InputRequest {
         if let Some(newton) = snapshot.units.contradiction() {
             let Units { length, mass, time, .. } = &snapshot.units;
             snapshot.notes.push(format!(
-                "--gravity {g}: the units {length}, {mass} and {time}, in which it is {newton:.6}, are not named any more"
+                "--gravity {g}: the units {length}, {mass} and {time}, in which it is {}, are not named any more",
+                messages::number(newton)
             ));
             snapshot.units = Units { gravitational_constant: g, ..Units::default() };
         }

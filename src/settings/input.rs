@@ -53,7 +53,7 @@ impl InputRequest {
     }
 }
 
-/// A number of bodies: 20000, 20k, 1.5M or 1e6.
+/// A number of bodies, at least 1: 20000, 20k, 1.5M or 1e6.
 ///
 /// # Errors
 ///
@@ -66,8 +66,9 @@ pub fn count(text: &str) -> Result<usize, String> {
     };
     let digits = digits.replace('_', "");
     let exact = digits.parse::<usize>().ok().and_then(|number| number.checked_mul(factor));
-    exact.or_else(|| whole(digits.parse::<f64>().ok()? * factor as f64)).ok_or_else(|| {
-        "expected a whole number of bodies, such as 20000, 20k, 1.5M or 1e6".to_owned()
+    let number = exact.or_else(|| whole(digits.parse::<f64>().ok()? * factor as f64));
+    number.filter(|number| *number > 0).ok_or_else(|| {
+        "expected a whole number of bodies from 1 on, such as 20000, 20k, 1.5M or 1e6".to_owned()
     })
 }
 
@@ -115,11 +116,11 @@ mod tests {
         assert_eq!(count("20k"), Ok(20_000));
         assert_eq!(count("1M"), Ok(1_000_000));
         assert_eq!(count("1_024"), Ok(1024));
-        assert_eq!(count("0"), Ok(0));
         assert_eq!((count("1e6"), count("1.5M")), (Ok(1_000_000), Ok(1_500_000)));
         assert_eq!(count("1.001k"), Ok(1001), "though 1.001 x 1000 is less in f64");
         for bad in [
             "",
+            "0",
             "k",
             "-5",
             "1.5",

@@ -439,6 +439,8 @@ pub struct Series<'a> {
     input: Input<'a>,
     format: &'static Format,
     options: ReadOptions,
+    /// The first file of another snapshot with the same name.
+    namesake: Option<PathBuf>,
     /// The times of all snapshots; `None` if the format holds one.
     times: Option<Vec<f64>>,
 }
@@ -461,12 +463,14 @@ impl<'a> Series<'a> {
             Some(format) => refuse_foreign(head, &path).map(|()| format)?,
             None => recognise(head, length, &path)?,
         };
+        let namesake = source.namesake();
         let mut input = match &format.files {
             Some(several) => source.gather(first, several, options.part)?,
             None => source.only(first, options.part)?,
         };
         let times = format.series.map(|times| input.whole(times)).transpose()?;
-        Ok(Self { input, format, options: options.clone(), times })
+        let namesake = namesake.filter(|_| !input.is_listed());
+        Ok(Self { input, format, options: options.clone(), namesake, times })
     }
 
     /// Number of snapshots, at least 1.
@@ -490,6 +494,10 @@ impl<'a> Series<'a> {
         let mut snapshot = (self.format.read)(&mut self.input, &options)?;
         if options.renumber {
             snapshot.renumber();
+        }
+        if let Some(other) = &self.namesake {
+            let other = messages::path(other, messages::PIECE);
+            snapshot.notes.push(format!("this file is read, not the snapshot of {other}"));
         }
         let name = self.name();
         snapshot.notes.iter_mut().for_each(|note| *note = format!("{name}: {note}"));

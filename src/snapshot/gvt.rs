@@ -403,7 +403,8 @@ impl Parsed<'_> {
         if let Some(newton) = snapshot.units.contradiction() {
             let units = &snapshot.units;
             snapshot.notes.push(format!(
-                "states {units}, but G is {newton:.6} in these units: the stated G is used"
+                "states {units}, but G is {} in these units: the stated G is used",
+                messages::number(newton)
             ));
         }
         Ok(snapshot)

@@ -54,6 +54,14 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// The first file of another snapshot that the name of this file may mean.
+    pub(super) fn namesake(&self) -> Option<PathBuf> {
+        match &self.0 {
+            Kind::Path(path) if path.is_file() => firsts_of(path).next(),
+            _ => None,
+        }
+    }
+
     /// The name of a file; nothing for several.
     fn name(&self) -> &OsStr {
         match &self.0 {
@@ -180,7 +188,7 @@ impl From<PathBuf> for Source<'_> {
 /// Whether a snapshot may be read from `path`: a file, the common name of several, or a folder.
 pub fn exists(path: impl AsRef<Path>) -> bool {
     let path = path.as_ref();
-    files::exists(path) || first_of(path).is_some()
+    files::exists(path) || firsts_of(path).next().is_some()
 }
 
 /// The file, and the number of files that it says there are.
@@ -542,23 +550,33 @@ pub(crate) fn file_of(path: &Path) -> Option<(PathBuf, u64)> {
     Numbered::of(path).map(|name| (name.base, name.number))
 }
 
-/// The first file of the snapshot `base`, if it exists. An extension of [`AFTER_NUMBER`] may be
-/// left out.
-pub(super) fn first_of(base: &Path) -> Option<PathBuf> {
+/// The first files of the snapshots that `base` may name, since an extension of [`AFTER_NUMBER`] may
+/// be left out.
+pub(super) fn firsts_of(base: &Path) -> impl Iterator<Item = PathBuf> {
     let extensions = [None].into_iter().chain(AFTER_NUMBER.map(Some));
-    extensions
-        .map(|extension| appended(base, extension))
-        .flat_map(|base| (1..=MOST_DIGITS).map(move |digits| with_digits(&base, 0, digits)))
-        .find(|path| path.is_file())
+    extensions.map(|extension| appended(base, extension)).filter_map(|base| {
+        (1..=MOST_DIGITS).map(|digits| with_digits(&base, 0, digits)).find(|path| path.is_file())
+    })
 }
 
 /// The file to begin with: `path` itself, the first of the files with this common name, or the
 /// first file of the only snapshot in several files in the folder `path`.
 pub(super) fn first(path: &Path) -> Result<PathBuf> {
-    match first_of(path).filter(|_| !path.is_file()) {
-        Some(first) => Ok(first),
-        None if path.is_dir() => first_in(path),
-        None => Ok(path.to_owned()),
+    if path.is_file() {
+        return Ok(path.to_owned());
+    }
+    let mut found = firsts_of(path);
+    match (found.next(), found.next()) {
+        (Some(first), None) => Ok(first),
+        (Some(one), Some(other)) => {
+            let [one, other] = [one, other].map(|path| messages::path(&path, messages::PIECE));
+            Err(Error::file(
+                path,
+                format!("may be the snapshot of {one} or that of {other}: name one"),
+            ))
+        }
+        (None, _) if path.is_dir() => first_in(path),
+        (None, _) => Ok(path.to_owned()),
     }
 }
 
@@ -577,6 +595,9 @@ fn first_in(folder: &Path) -> Result<PathBuf> {
         (Some(one), Some(other)) => {
             let [one, other] = [one, other].map(|path| messages::path(&path, messages::PIECE));
             wrong(format!("with more than one snapshot, {one} and {other} among them: name one"))
+        }
+        (None, _) if folder.join("run.toml").is_file() => {
+            Err(Error::file(folder, "is the folder of a run: name one of its snapshots, step_*.gvt"))
         }
         (None, _) => wrong(
             "without a first file as snap_000.0, but a snapshot file or a folder with the files of one was expected"

@@ -80,9 +80,12 @@ impl Stated {
         match units.contradiction() {
             None => Ok((units, notes)),
             Some(newton) => Err(format!(
-                "the gravitational constant is stated as {g}, but it is {newton:.6} in {}, {} and {}: leave out \
+                "the gravitational constant is stated as {g}, but it is {} in {}, {} and {}: leave out \
                  either the constant or the units",
-                units.length, units.mass, units.time,
+                messages::number(newton),
+                units.length,
+                units.mass,
+                units.time,
             )),
         }
     }

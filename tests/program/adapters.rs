@@ -149,6 +149,10 @@ fn number_selects_adapter_by_list_index() {
         assert_eq!(taken["device"].as_integer(), adapter["pci_device"].as_i64());
         assert_eq!(taken.get("place").and_then(|p| p.as_str()), adapter["pci_place"].as_str());
     }
+    // With few bodies `auto` takes the CPU, and says that the adapter computes nothing.
+    let few = ["run", "plummer", "-n", "20", "--dt", "0.01", "--until", "0.02", "--adapter", "0"];
+    let [_, error] = output_of(folder, &[], &[&few[..], &["--out", "few"]].concat(), 0);
+    assert!(error.contains("by the engine cpu and not by the adapter"), "{error}");
     // The first number that is neither a list index nor a number within a name (the 1 in "LLVM 15"
     // is not one).
     let in_names = |number: &usize| {

@@ -352,7 +352,10 @@ fn multi_file_snapshots_work_in_every_command() {
     // The project's own format has an index.
     let (own, part) = (at("own.gvt"), at("own.2.gvt"));
     let output = works(&["convert", &first, &own, "--files", "3"]);
-    assert!(output.contains("4 files, ") && output.contains("own.gvt\n"), "{output}");
+    assert!(
+        output.contains("3 files and their index ") && output.contains("own.gvt\n"),
+        "{output}"
+    );
     refused(&["convert", &first, &own, "--files", "3"], &["own.0.gvt: is there already"]);
     for name in [&own, &part] {
         works(&["render", name, "--out", &at("own.png"), "--size", "64x64", "--force"]);

@@ -4,6 +4,7 @@
 
 use crate::program;
 
+use std::io::Read as _;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
@@ -94,6 +95,9 @@ fn interrupt_without_data_exits_and_leaves_no_files() {
         signal(&child, name);
         assert_eq!(exit_status(&mut child, &args.join(" ")).code(), Some(130), "{args:?}");
         assert_eq!(names(folder.path()), [""; 0], "{args:?}");
+        let mut notes = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut notes).unwrap();
+        assert!(notes.contains("gravitile: stopped"), "{args:?}: {notes}");
     }
 }
 

@@ -120,6 +120,49 @@ fn long_fields_are_shortened_to_both_ends() {
 }
 
 #[test]
+fn typing_errors_get_the_name_that_was_meant() {
+    let folder = Folder::new();
+    for (text, words) in [
+        ("[run]\nsofening = 1", ["line 3", "`sofening` (did you mean 'softening'?), expected"]),
+        ("[units]\nlength = \"kpcs\"", ["line 3", "no unit named 'kpcs' (did you mean 'kpc'?)"]),
+        ("[units]\nmass = \"1e10 Msunn\"", ["line 3", "'Msunn' (did you mean 'Msun'?)"]),
+        ("[[field]]\npotential = \"nwf\"", ["line 3", "'nwf' (did you mean 'nfw'?)"]),
+        ("[[field]]\npotential = \"nfw\"\nscle = 1", ["line 2", "'scle' (did you mean 'scale'?)"]),
+    ] {
+        let scene = folder.with("a.toml", format!("generator = \"plummer\"\n{text}\n"));
+        assert_refused(&["forces", &scene], &words);
+    }
+    // A unit that is like none has its own name.
+    let own = folder.with("a.toml", "generator = \"plummer\"\n[units]\nlength = \"fathom\"\n");
+    let output = gravitile(&["forces", &own, "-n", "10"]);
+    assert!(output.status.success(), "{}", printable_text(&output.stderr));
+    assert_refused(&["forces", "plummer", "--field", "nfw:scle=1"], &["did you mean 'scale'?"]);
+    let to = ["convert", "plummer", &folder.text("a"), "--to", "tispy-be"];
+    assert_refused(&to, &["named 'tispy' (did you mean 'tipsy'?)"]);
+}
+
+#[test]
+fn a_dash_is_no_output_and_help_names_no_option_without_effect() {
+    for arguments in [
+        &["forces", "plummer", "-n", "9", "--out", "-"][..],
+        &["convert", "plummer", "-", "--to", "csv"],
+        &["render", "plummer", "--out", "-"],
+        &["run", "plummer", "--out", "-"],
+        &["shader", "all-pairs", "--out", "-"],
+        &["analyse", "a.gvt", "--out", "-"],
+        &["bench", "--no-gpu", "--out", "-"],
+    ] {
+        assert_refused(arguments, &["-: must be the name of a file"]);
+    }
+    for command in ["forces", "analyse"] {
+        let help = printable_text(&gravitile(&[command, "--help"]).stdout);
+        assert!(!help.contains("--domains") && !help.contains("--devices"), "{help}");
+    }
+    let shared = ["forces", "plummer", "-n", "9", "--domains", "on"];
+    assert_refused(&shared, &["--domains is on, but must be left out here"]);
+}
+
+#[test]
 fn terminal_control_characters_are_escaped() {
     let folder = Folder::new();
     // Clears the screen; sets the title; right-to-left override; zero-width space; C1 control.

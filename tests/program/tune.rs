@@ -170,7 +170,7 @@ fn invalid_tune_arguments_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     for (args, words) in [
         (["tune", "--secs", "0"].as_slice(), "--secs is 0, but must be greater than 0"),
-        (&["tune", "-n", "0"], "-n is 0, but must be at least 1"),
+        (&["tune", "-n", "0"], "a whole number of bodies from 1 on"),
         (
             &["tune", "--method", "reference"],
             "the method is reference, but must be auto, direct or tree: tuning applies to the direct kernel",

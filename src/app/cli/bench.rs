@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use indicatif::ProgressStyle;
 
-use super::options::{Measured, OwnKernel};
+use super::options::{Measured, OwnKernel, check_output};
 use super::{Ended, child, inspect, interrupt, print};
 use crate::lookup;
 use gravitile::error::Error;
@@ -485,6 +485,7 @@ impl Folder {
     /// # Errors
     /// The folder of a run; one that cannot be written.
     pub fn make(path: &Path) -> Result<Self, Error> {
+        check_output(path, true)?;
         if RunFolder::is_run(path) {
             return Err(Error::file(path, "is the folder of a run; choose another for results"));
         }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use serde_json::json;
 
-use super::options::check_overwrite;
+use super::options::check_output;
 use super::{Ended, print};
 use gravitile::record::refuse_names_of_runs;
 use gravitile::settings::{Assignment, InputRequest, count};
@@ -14,7 +14,9 @@ use gravitile::snapshot::{self, ReadOptions, Snapshot, SnapshotChoice, WriteOpti
 /// Convert a snapshot to another format, or write the bodies of a scene, and report what the format
 /// cannot hold
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
+#[command(
+    allow_negative_numbers = true,
+    after_help = "\
 Examples:
   gravitile convert galaxy.bin galaxy.csv
   gravitile convert run/step_0000001000.gvt out.gadget --to gadget2
@@ -23,7 +25,8 @@ Examples:
   gravitile convert whole.gvt snap --to gadget2 --files 8
   gravitile convert snap_000.0.hdf5 whole.hdf5
   gravitile convert run.nemo end.gvt --snapshot last
-  gravitile convert plummer -n 100k cluster.hdf5")]
+  gravitile convert plummer -n 100k cluster.hdf5"
+)]
 pub struct Args {
     /// Snapshot to read; for one in several files, any of them, their name without the number, or
     /// their folder. Or a scene, by name or file
@@ -94,7 +97,7 @@ pub fn main(args: &Args) -> Result<Ended> {
         WriteOptions { format: args.to.clone(), files: args.files, ..WriteOptions::default() };
     let targets = snapshot::targets(&args.output, &options)?;
     for target in &targets {
-        check_overwrite(target, args.force)?;
+        check_output(target, args.force)?;
         refuse_names_of_runs(target)?;
     }
     let snapshot = args.read()?;
@@ -113,6 +116,9 @@ pub fn main(args: &Args) -> Result<Ended> {
         }))?;
     } else {
         let files = match targets.as_slice() {
+            [files @ .., index] if targets.len() > 1 && index == &args.output => {
+                format!("{} files and their index {}", files.len(), index.display())
+            }
             [first, .., last] => {
                 format!("{} files, {} to {}", targets.len(), first.display(), last.display())
             }

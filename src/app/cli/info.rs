@@ -18,6 +18,7 @@ use gravitile::tuned::{Known, OUTDATED};
 
 /// Show adapters, drivers, limits and features, and which engine and method auto chooses and why
 #[derive(Debug, clap::Args)]
+#[command(allow_negative_numbers = true)]
 pub struct Args {
     /// Number of bodies to choose engine and method for
     #[arg(short, default_value = "16k", value_parser = gravitile::settings::count)]
@@ -32,7 +33,7 @@ pub struct Args {
 pub fn main(args: &Args) -> Result<Ended> {
     let found = Gpu::open_each(args.adapter.baseline);
     let mut settings = Settings { adapter: args.adapter.clone(), ..Settings::default() };
-    let choice = lookup::choose(args.n.max(1), &mut settings)?;
+    let choice = lookup::choose(args.n, &mut settings)?;
     let cpu = CpuSingle::new().describe();
 
     if args.json {

@@ -58,14 +58,14 @@ pub fn main(args: &Args) -> Result<Ended> {
     }
     let (inspector, config) = match &args.gpu {
         Some(family) => {
-            let config = for_absent(args.kernel, args.n.max(1));
+            let config = for_absent(args.kernel, args.n);
             config.validate(None)?;
             // SAFETY: the program has started no thread yet.
             (unsafe { Inspector::absent(family) }?, config)
         }
         None => {
             let gpu = Gpu::open_blocking(&args.adapter)?;
-            let config = args.kernel.resolve(&gpu, args.n.max(1), args.n.max(1))?;
+            let config = args.kernel.resolve(&gpu, args.n, args.n)?;
             (Inspector::present(&gpu.adapter)?, config)
         }
     };

@@ -88,7 +88,15 @@ fn on_signal() {
         #[cfg(feature = "window")]
         Reaction::Notify(notify) if !REQUESTED.swap(true, Ordering::SeqCst) => notify(),
         // The lock is held until the process ends, so that no other reaction can be set.
-        Reaction::ExitNow(clean) => exit_now(clean.as_deref()),
+        Reaction::ExitNow(clean) => {
+            if !super::together::is_ended_by_another() {
+                super::print::note(match clean {
+                    Some(_) => "stopped before there was anything to save",
+                    None => "stopped",
+                });
+            }
+            exit_now(clean.as_deref())
+        }
         // The second signal.
         _ => exit_now(None),
     }

@@ -8,8 +8,13 @@ use gravitile::forces::{EngineKind, Method};
 use gravitile::measure::{Accesses, accesses};
 use gravitile::settings::{KernelRequest, MethodRequest};
 
-/// Refuses to overwrite an existing file unless forced.
-pub fn check_overwrite(path: &Path, force: bool) -> Result<()> {
+/// Refuses to overwrite an existing file unless forced, and a name that means standard output
+/// elsewhere.
+pub fn check_output(path: &Path, force: bool) -> Result<()> {
+    if path == Path::new("-") {
+        let problem = "must be the name of a file or folder: nothing is written to standard output by that name (./- is a file called so)";
+        return Err(Error::file(path, problem));
+    }
     if force || !path.exists() {
         return Ok(());
     }

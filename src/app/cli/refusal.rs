@@ -24,7 +24,9 @@ pub fn in_words(error: &clap::Error, arguments: &[String]) -> String {
     let end =
         ["\n\nUsage:", "\n\nFor more information"].iter().filter_map(|mark| text.rfind(mark)).min();
     let mut message = String::new();
-    for line in text[..end.unwrap_or(text.len())].lines().map(str::trim).filter(|l| !l.is_empty()) {
+    let lines = text[..end.unwrap_or(text.len())].lines().map(str::trim);
+    // Clap's advice to pass an unknown option as a value, after `--`, leads to another error.
+    for line in lines.filter(|line| !line.is_empty() && !line.starts_with("tip: to pass '")) {
         let line = line.strip_prefix("tip: ").unwrap_or(line);
         let between = match message.chars().next_back() {
             None => "",
@@ -83,6 +85,10 @@ mod tests {
                 "unexpected argument '--outt' found; a similar argument exists: '--out' (more: gravitile run --help)",
             ),
             (
+                &["analyse", "plummer", "-n", "9"],
+                "unexpected argument '-n' found (more: gravitile analyse --help)",
+            ),
+            (
                 &["run"],
                 "the following required arguments were not provided: --out <DIR>, <INPUT> (more: gravitile run --help)",
             ),
@@ -92,7 +98,7 @@ mod tests {
             ),
             (
                 &["forces", "plummer", "-n", "ten"],
-                "invalid value 'ten' for '-n <N>': expected a whole number of bodies, such as 20000, 20k, 1.5M or 1e6 (more: gravitile forces --help)",
+                "invalid value 'ten' for '-n <N>': expected a whole number of bodies from 1 on, such as 20000, 20k, 1.5M or 1e6 (more: gravitile forces --help)",
             ),
             (
                 &["render", "plummer", "--frames", "1e9"],

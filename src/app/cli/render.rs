@@ -7,8 +7,8 @@ use serde_json::json;
 use web_time::Instant;
 
 use super::blocks::{step_in_words, varying_json, warning_in_words};
-use super::options::check_overwrite;
-use super::{Ended, interrupt, print};
+use super::options::check_output;
+use super::{Ended, interrupt, print, run};
 use crate::lookup;
 use gravitile::diagnostics::relative_change;
 use gravitile::error::Error;
@@ -71,7 +71,7 @@ pub fn main(args: &Args) -> Result<Ended> {
         };
         return Err(Error::value("--frames", frames, allowed).into());
     }
-    check_overwrite(&args.out, args.force)?;
+    check_output(&args.out, args.force)?;
     let captions = Captions::from_names(&args.captions)?;
     let title = match args.input.scene()? {
         Some(scene) => scene.title,
@@ -156,6 +156,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     }
     let waiting = print::waiting("first forces");
     let choice = lookup::choose(input.snapshot.bodies.len(), &mut settings)?;
+    run::note_unused_adapter(&choice, &settings);
     let mut sim = Simulation::on(choice, input.snapshot.bodies.clone(), settings)?;
     drop(waiting);
     let dt = sim.settings().dt;

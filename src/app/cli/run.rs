@@ -8,6 +8,7 @@ use super::blocks::{
     blocks_in_words, blocks_json, step_in_words, steps_in_words, varying_in_words, varying_json,
     warning_in_words,
 };
+use super::options::check_output;
 use super::{Ended, interrupt, print, together};
 use crate::ranks;
 use gravitile::diagnostics::Diagnostics;
@@ -15,7 +16,9 @@ use gravitile::error::Error;
 use gravitile::gpu::DeviceCount;
 use gravitile::record::{self, EnergyLog, EnergyWarning, Outcome, Plan, Prepared, RunFolder};
 use gravitile::settings::RunRequest;
-use gravitile::sim::{Domains, EvenSteps, LONGEST, Settings, Simulation, even_steps, run_steps};
+use gravitile::sim::{
+    Choice, Domains, EngineKind, EvenSteps, LONGEST, Settings, Simulation, even_steps, run_steps,
+};
 use gravitile::snapshot::Snapshot;
 use gravitile::units::{Measure, Units};
 
@@ -44,6 +47,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     let args = &args.run;
     args.steps.check()?;
     args.engine.by.chosen()?;
+    check_output(&args.out, true)?;
     if let Some(until) = args.until
         && !until.is_finite()
     {
@@ -115,6 +119,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     facts.insert("integrator".to_owned(), settings.integrator.name.to_owned());
     let waiting = print::waiting("first forces");
     let choice = together::choose(input.snapshot.bodies.len(), &mut settings)?;
+    note_unused_adapter(&choice, &settings);
     if settings.devices == DeviceCount::Auto
         && let Some(why) = &choice.devices_reason
     {
@@ -144,6 +149,20 @@ pub fn main(args: &Args) -> Result<Ended> {
     };
     together::watch_ranks()?;
     record(&mut sim, &folder, log, input.snapshot, as_json)
+}
+
+/// Says that the requested adapter computes nothing, if `auto` chose the CPU.
+pub fn note_unused_adapter(choice: &Choice, settings: &Settings) {
+    if settings.adapter.is_certain()
+        && settings.engine == EngineKind::Auto
+        && choice.kind != EngineKind::Gpu
+    {
+        print::note(&format!(
+            "the forces are computed by the engine {} and not by the adapter of --adapter, for which --engine gpu asks: {}",
+            choice.kind.name(),
+            choice.because()
+        ));
+    }
 }
 
 /// A checksum of the bodies, which every rank reads or generates by itself.

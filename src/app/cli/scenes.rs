@@ -17,7 +17,7 @@ pub struct Args {
     /// Scene to show in full
     name: Option<String>,
     /// Print the scene's file, as a starting point for your own
-    #[arg(long, requires = "name")]
+    #[arg(long, requires = "name", conflicts_with = "json")]
     toml: bool,
     /// Print JSON
     #[arg(long)]

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use super::options::check_overwrite;
+use super::options::check_output;
 use super::{Ended, print};
 use gravitile::error::Error;
 use gravitile::forces::DeviceField;
@@ -43,7 +43,7 @@ pub struct Args {
 pub fn main(args: &Args) -> Result<Ended> {
     let checks = args.shape.checked.into();
     if let Some(path) = &args.out {
-        check_overwrite(path, args.force)?;
+        check_output(path, args.force)?;
     }
     let text = wgsl(args, checks)?;
     let language = match &args.out {

@@ -52,7 +52,7 @@ impl Partial {
             .create(true)
             .truncate(true)
             .open(&partial.path)
-            .map_err(|e| Error::io("create", &partial.path, e))?;
+            .map_err(|e| partial.failed("create", e))?;
         Ok((partial, file))
     }
 

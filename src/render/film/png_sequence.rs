@@ -16,8 +16,7 @@ pub(super) fn open(target: &Path, _: &FilmOptions) -> Result<OpenFilm> {
         return Err(Error::file(&target, "is a file, but should be a folder for pictures"));
     }
     let partial = Partial::for_target(&target)?;
-    std::fs::create_dir(&partial.path)
-        .map_err(|e| Error::io("create the folder", &partial.path, e))?;
+    std::fs::create_dir(&partial.path).map_err(|e| partial.failed("create the folder", e))?;
     Ok(OpenFilm::new(partial, PngSequence))
 }
 
@@ -34,7 +33,13 @@ fn is_ours(name: &str) -> bool {
 
 impl FilmWriter for PngSequence {
     fn write(&mut self, frame: &Image, partial: &Partial) -> Result<()> {
-        frame.save_png(&partial.path.join(file_name(partial.count)))
+        let name = file_name(partial.count);
+        frame.save_png(&partial.path.join(&name)).map_err(|error| match error {
+            Error::Io { action, source, .. } => {
+                Error::io(action, &partial.target.join(name), source)
+            }
+            error => error,
+        })
     }
 
     fn finish(self: Box<Self>, partial: &mut Partial) -> Result<()> {

@@ -3,6 +3,7 @@
 use super::super::Snapshot;
 use super::header::Described;
 use super::numbers::Attributes;
+use crate::messages;
 use crate::units::{Measure, NEWTON, Quantity, Units};
 
 /// Names of length, mass and velocity in cgs: of GADGET, and of GIZMO.
@@ -89,7 +90,8 @@ pub(super) fn read(described: &Described, snapshot: &Snapshot) -> (Units, Option
     if let Some(own) = own.filter(|own| (own / newton - 1.0).abs() > 0.01) {
         let units = Units { gravitational_constant: own, ..Units::default() };
         let note = format!(
-            "its gravitational constant {own} is not that of its units, {newton:.6}: the units are left out"
+            "its gravitational constant {own} is not that of its units, {}: the units are left out",
+            messages::number(newton)
         );
         return (units, Some(note));
     }

@@ -74,7 +74,8 @@ pub(super) fn comments(snapshot: &Snapshot, losses: &mut Losses) -> String {
     if let Some(newton) = contradiction {
         // A reader refuses a table that contradicts itself.
         losses.note(format!(
-            "the units {length}, {mass} and {time} are left out: G is {gravitational_constant}, not {newton:.6}"
+            "the units {length}, {mass} and {time} are left out: G is {gravitational_constant}, not {}",
+            messages::number(newton)
         ));
     }
     for (key, name) in [("unit.length", length), ("unit.mass", mass), ("unit.time", time)] {

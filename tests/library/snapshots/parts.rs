@@ -99,6 +99,21 @@ fn any_file_or_the_common_name_opens_the_snapshot() {
 }
 
 #[test]
+fn a_name_of_two_snapshots_is_refused_or_the_other_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let base = write_parts(folder.path(), &many(30), "gadget2", 4);
+    let own = folder.path().join("snap_000.gvt");
+    write(&own, &many(12), &in_files("gravitile", 2)).unwrap();
+    assert_refused(&base, &["snap_000.0 or that of ", "snap_000.0.gvt: name one"]);
+    assert!(read(&own).unwrap().notes.is_empty(), "{:?}", read(&own).unwrap().notes);
+    write(&base, &many(9), &spec("tipsy")).unwrap();
+    let found = read(&base).unwrap();
+    assert_eq!(found.bodies.len(), 9);
+    let note = "snap_000: this file is read, not the snapshot of ";
+    assert!(found.notes.iter().any(|text| text.contains(note)), "{:?}", found.notes);
+}
+
+#[test]
 fn folder_with_one_snapshot_opens_it() {
     let folder = tempfile::tempdir().unwrap();
     let base = write_parts(folder.path(), &many(30), "gadget2", 4);

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use serde_json::json;
 
-use super::options::check_overwrite;
+use super::options::check_output;
 use super::{Ended, interrupt, print};
 use crate::lookup;
 use gravitile::analysis::{Group, Ring, Rings, Shell, Shells, groups};
@@ -28,6 +28,8 @@ use gravitile::units::Units;
 #[derive(Debug, clap::Args)]
 #[command(
     allow_negative_numbers = true,
+    mut_arg("devices", |arg| arg.hide(true)),
+    mut_arg("domains", |arg| arg.hide(true)),
     after_help = "\
 Examples:
   gravitile analyse run/ --out radii.csv
@@ -120,7 +122,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     let (with_shells, with_rings) =
         (args.profile || args.svg.is_some(), args.rings || args.svg.is_some());
     if let Some(path) = &args.out {
-        check_overwrite(path, args.force)?;
+        check_output(path, args.force)?;
     }
     if let Some(folder) = &args.svg {
         pictures::check(folder, args.force)?;

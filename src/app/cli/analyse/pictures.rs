@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::super::options::check_overwrite;
+use super::super::options::check_output;
 use super::Measured;
 use gravitile::analysis::Shell;
 use gravitile::error::{Error, Result};
@@ -19,7 +19,7 @@ const MOST_CURVES: usize = GREY;
 
 /// Refuses pictures that exist and may not be replaced.
 pub(super) fn check(folder: &Path, force: bool) -> Result<()> {
-    NAMES.iter().try_for_each(|name| check_overwrite(&folder.join(name), force))
+    NAMES.iter().try_for_each(|name| check_output(&folder.join(name), force))
 }
 
 /// Draws what there is to see; returns the files.

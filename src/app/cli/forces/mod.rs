@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use serde_json::{Map, Value, json};
 
-use super::options::{OwnKernel, check_overwrite};
+use super::options::{OwnKernel, check_output};
 use super::{Ended, print};
 use crate::lookup;
 use gravitile::bodies::Bodies;
@@ -30,6 +30,8 @@ use gravitile::sim::{EngineKind, Settings, direct_engine};
 #[derive(Debug, clap::Args)]
 #[command(
     allow_negative_numbers = true,
+    mut_arg("devices", |arg| arg.hide(true)),
+    mut_arg("domains", |arg| arg.hide(true)),
     after_help = "\
 Examples:
   gravitile forces plummer -n 1000 --eps 0.05 --out acc.csv
@@ -131,7 +133,7 @@ impl Files {
         let with_lists = args.derivatives.neighbours.is_some();
         let lists = out.as_deref().filter(|_| with_lists).map(lists_path);
         for path in out.iter().chain(&lists) {
-            check_overwrite(path, args.force)?;
+            check_output(path, args.force)?;
         }
         Ok(Self { out, lists })
     }
@@ -255,7 +257,7 @@ impl Report<'_> {
 
     fn text(&self) -> String {
         let (n, eps, engine) = (self.evaluation.bodies.len(), self.evaluation.eps, self.engine);
-        let mut text = format!("{n} bodies, eps {eps}, engine {}\n", engine.name());
+        let mut text = format!("{}, eps {eps}, engine {}\n", crate::bodies(n), engine.name());
         text += &format!("computed on {}\n", engine.describe());
         text += &format!("potential energy {}\n", self.potential_energy());
         let errors = self.errors.iter().map(|(name, ErrorStats { rms, worst })| {

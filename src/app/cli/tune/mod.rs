@@ -20,7 +20,9 @@ use gravitile::tuned::{Choice, DerivativesChoice, Device, Kernels, OUTDATED, Res
 
 /// Find the fastest kernel for this adapter by measurement, and remember it for later runs
 #[derive(Debug, clap::Args)]
-#[command(after_help = "\
+#[command(
+    allow_negative_numbers = true,
+    after_help = "\
 Examples:
   gravitile tune                         for 256 to 262144 bodies, 10 s each
   gravitile tune -n 20k --secs 30        for 16385 to 32768 bodies, more thoroughly
@@ -39,7 +41,8 @@ keep their own shapes, and so reproduce the same bits.
 
 A choice holds for up to that number of bodies and more than half of it, for this adapter, its
 driver and the program's present kernels. It is used whenever no option fixes the kernel. It is
-saved in the user's cache folder, or in the folder that GRAVITILE_CACHE_DIR names.")]
+saved in the user's cache folder, or in the folder that GRAVITILE_CACHE_DIR names."
+)]
 pub struct Args {
     /// Number of bodies to tune for; may be given more than once
     #[arg(short, value_parser = gravitile::settings::count, value_name = "N")]
@@ -112,9 +115,6 @@ pub fn main(args: &Args) -> Result<Ended> {
         _ => &steps::SIZES,
     };
     let mut sizes = if args.n.is_empty() { default_sizes.to_vec() } else { args.n.clone() };
-    if sizes.contains(&0) {
-        return Err(Error::value("-n", 0, "at least 1").into());
-    }
     sizes.sort_unstable();
     sizes.dedup();
     match kind {

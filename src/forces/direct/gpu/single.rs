@@ -95,8 +95,8 @@ impl Evaluator for UploadedPairs {
 
     fn describe(&self) -> String {
         let adapter = &self.gpu.adapter;
-        let shape = self.last.as_deref().unwrap_or("not yet run");
-        format!("{} ({}), {shape}", adapter.name, adapter.backend)
+        let shape = self.last.as_ref().map_or(String::new(), |shape| format!(", {shape}"));
+        format!("{} ({}){shape}", adapter.name, adapter.backend)
     }
 
     fn precision(&self) -> Precision {

@@ -243,8 +243,8 @@ impl ForceEngine for GpuTiers {
     fn describe(&self) -> String {
         let adapter = &self.gpu.adapter;
         let shape = match &self.last {
-            None => "not yet run".to_owned(),
-            Some((variant, _, _)) => variant.shape.to_string(),
+            None => String::new(),
+            Some((variant, _, _)) => format!(", {}", variant.shape),
         };
         let tier = match self.precision {
             Precision::DoubleSingle => {
@@ -254,7 +254,7 @@ impl ForceEngine for GpuTiers {
             }
             precision => precision.name().to_owned(),
         };
-        format!("{} ({}), {tier}, {shape}", adapter.name, adapter.backend)
+        format!("{} ({}), {tier}{shape}", adapter.name, adapter.backend)
     }
 
     fn precision(&self) -> Precision {
