@@ -77,8 +77,8 @@ pub fn fit(text: &str, most: usize) -> String {
     } else {
         ends(text, most.saturating_mul(4))
     };
-    let told = with_exponents(&joined);
-    shortened(told.chars().flat_map(shown), most)
+    let text = with_exponents(&joined);
+    shortened(text.chars().flat_map(shown), most)
 }
 
 /// A text of several lines, each of at most [`LINE`] characters. Invisible characters are escaped, and
@@ -139,11 +139,11 @@ fn shortened(text: impl Iterator<Item = char>, most: usize) -> String {
 
 /// The text with an exponent for each separate number of more than [`MOST_DIGITS`] digits.
 fn with_exponents(text: &str) -> String {
-    let mut told = String::with_capacity(text.len());
+    let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(start) = rest.find(|c: char| c.is_ascii_digit()) {
         let (before, from) = rest.split_at(start);
-        told.push_str(before);
+        out.push_str(before);
         let end = from.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(from.len());
         let (digits, after) = from.split_at(end);
         let (number, stop) = match digits.strip_suffix('.') {
@@ -152,20 +152,20 @@ fn with_exponents(text: &str) -> String {
         };
         let alone = |c: Option<char>| c.is_none_or(|c| " ,;:()[]=-".contains(c));
         let short = (number.len() > MOST_DIGITS
-            && alone(told.chars().next_back())
+            && alone(out.chars().next_back())
             && alone(after.chars().next()))
         .then(|| number.parse::<f64>().ok().filter(|number| number.is_finite()))
         .flatten()
         .map(|number| format!("{number:e}"))
         .filter(|short| short.len() < number.len());
         match short {
-            Some(short) => told.push_str(&short),
-            None => told.push_str(number),
+            Some(short) => out.push_str(&short),
+            None => out.push_str(number),
         }
-        told.push_str(stop);
+        out.push_str(stop);
         rest = after;
     }
-    told + rest
+    out + rest
 }
 
 #[cfg(test)]
@@ -181,8 +181,8 @@ mod tests {
     #[test]
     fn choices_are_joined_as_in_speech() {
         let none: [&str; 0] = [];
-        let said = [any_of(&none), any_of(&["a"]), any_of(&["a", "b"]), any_of(&["a", "b", "c"])];
-        assert_eq!(said, ["nothing", "a", "a or b", "a, b or c"]);
+        let lists = [any_of(&none), any_of(&["a"]), any_of(&["a", "b"]), any_of(&["a", "b", "c"])];
+        assert_eq!(lists, ["nothing", "a", "a or b", "a, b or c"]);
     }
 
     #[test]

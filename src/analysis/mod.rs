@@ -97,9 +97,9 @@ pub fn groups(bodies: &Bodies, fractions: &[f64], potential: Option<&[f64]>) -> 
         let (position, velocity) = members.mean(|i| bodies.position[i], |i| bodies.velocity[i]);
         let centre = density_centre(bodies, &members.list);
         let drift = members.nearest(centre).mean(|i| bodies.velocity[i], |_| DVec3::ZERO).0;
-        let mut wanted = fractions.to_vec();
-        wanted.push(0.5);
-        let mut radii = lagrangian_radii(bodies, &members.list, centre, &wanted);
+        let mut all_fractions = fractions.to_vec();
+        all_fractions.push(0.5);
+        let mut radii = lagrangian_radii(bodies, &members.list, centre, &all_fractions);
         let half_mass_radius = radii.pop().unwrap_or(0.0);
         Group {
             component,

@@ -53,7 +53,7 @@ pub async fn judge(gpu: &Arc<Gpu>, text: &str) -> Result<String> {
     }
     let passed = findings.iter().all(|(fine, _)| *fine);
     let is_right = findings.first().is_some_and(|(fine, _)| *fine);
-    // What is right ends: its text is timed as it stands.
+    // A right kernel ends, so its text is timed unchanged.
     let rate = if is_right { Some(rates(gpu, text).await?) } else { None };
     let findings: Vec<Value> =
         findings.into_iter().map(|(ok, words)| json!({ "ok": ok, "words": words })).collect();

@@ -46,15 +46,15 @@ pub fn weighted_quantiles(
             return Ok(0.0);
         }
         // Rounding must not push the last fraction past the last value.
-        let mut wanted = ((fraction * total as f64 * (1.0 - 1e-14)) as i128).clamp(1, total);
-        let (mut found, mut level) = (class_of(&first, &mut wanted), level);
+        let mut remaining = ((fraction * total as f64 * (1.0 - 1e-14)) as i128).clamp(1, total);
+        let (mut found, mut level) = (class_of(&first, &mut remaining), level);
         let members = (0..n).into_par_iter().map(keyed).filter(|(key, _)| key >> level == found);
         let mut members: Vec<(u64, i128)> = members.collect();
         while level > 0 {
             let next = level.saturating_sub(BITS);
             let mut classes = weights_of(members.len(), |k| members[k], next..level);
             all.integers(&mut classes)?;
-            found = found << (level - next) | class_of(&classes, &mut wanted);
+            found = found << (level - next) | class_of(&classes, &mut remaining);
             level = next;
             members.retain(|(key, _)| key >> level == found);
         }
@@ -85,17 +85,17 @@ fn weights_of(
     (0..count).into_par_iter().step_by(RANGE).fold(none, add_range).reduce(none, add)
 }
 
-/// The first class up to whose end `wanted` of the weight is reached; takes the weight before it
-/// from `wanted`.
-fn class_of(weights: &[i128], wanted: &mut i128) -> u64 {
+/// The first class up to whose end `remaining` of the weight is reached; takes the weight before it
+/// from `remaining`.
+fn class_of(weights: &[i128], remaining: &mut i128) -> u64 {
     let reached = |weight: &i128| {
-        let is_reached = *weight >= *wanted;
+        let is_reached = *weight >= *remaining;
         if !is_reached {
-            *wanted -= weight;
+            *remaining -= weight;
         }
         is_reached
     };
-    weights.iter().position(reached).expect("no more than the total should be wanted") as u64
+    weights.iter().position(reached).expect("no more than the total should remain") as u64
 }
 
 /// An integer in the order of [`f64::total_cmp`].

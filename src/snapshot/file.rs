@@ -215,7 +215,7 @@ pub fn by_extension(path: &Path) -> Result<&'static Format> {
 pub fn recognise(head: &[u8], length: u64, path: &Path) -> Result<&'static Format> {
     refuse_foreign(head, path)?;
     let judged = || FORMATS.iter().map(|format| (format, (format.recognise)(head, length)));
-    let of = |wanted| judged().find(|(_, confidence)| *confidence == wanted).map(|(f, _)| f);
+    let of = |confidence| judged().find(|(_, judged)| *judged == confidence).map(|(f, _)| f);
     of(Confidence::Sure)
         .or_else(|| by_extension(path).ok())
         .or_else(|| of(Confidence::Maybe))

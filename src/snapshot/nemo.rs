@@ -182,9 +182,9 @@ impl Item<'_> {
         // A single value may also be an array of one.
         let is_one = |shape: &[u64]| shape.iter().all(|size| *size == 1);
         if self.shape != shape && !(is_one(shape) && is_one(&self.shape)) {
-            let wanted: String = shape.iter().map(|size| format!("[{size}]")).collect();
-            let wanted = if wanted.is_empty() { "a single value".to_owned() } else { wanted };
-            return Err(self.wrong(format!("is {}, but {wanted} was expected", self.shown())));
+            let expected: String = shape.iter().map(|size| format!("[{size}]")).collect();
+            let expected = if expected.is_empty() { "a single value".to_owned() } else { expected };
+            return Err(self.wrong(format!("is {}, but {expected} was expected", self.shown())));
         }
         if !kinds.contains(&self.kind) {
             return Err(self.wrong(format!("is {}, but {what} were expected", self.shown())));

@@ -264,8 +264,8 @@ fn given<'a>(sources: Vec<Source<'a>>, files: u64, only: Option<u64>) -> Result<
         let problem = format!("is file {} of a snapshot for the second time", twice[1].0);
         return Err(Error::file(&twice[1].1.path, problem));
     }
-    let wanted = |(number, _): &(u64, Part)| only.is_none_or(|only| only == *number);
-    Ok(numbered.into_iter().filter(wanted).map(|(_, part)| part).collect())
+    let is_requested = |(number, _): &(u64, Part)| only.is_none_or(|only| only == *number);
+    Ok(numbered.into_iter().filter(is_requested).map(|(_, part)| part).collect())
 }
 
 /// `snap` refers to `snap.0` only if that is the first of several files: snapshots of a time series

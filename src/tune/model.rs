@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::forces::direct::gpu::{Dispatch, KernelConfig};
 #[cfg(not(target_arch = "wasm32"))]
-use crate::gpu::{DeviceClass, Gpu};
+use crate::gpu::{DeviceClass, Gpu, blocking};
 use crate::measure::{Ceiling, Ceilings, predict};
 #[cfg(not(target_arch = "wasm32"))]
 use crate::measure::{CeilingSamples, Effort};
@@ -91,7 +91,7 @@ fn measure(gpu: &Arc<Gpu>, secs: f64, go_on: &mut dyn FnMut() -> bool) -> Result
     let begun = web_time::Instant::now();
     let mut before = |_| begun.elapsed().as_secs_f64() < secs && go_on();
     let samples: Vec<CeilingSamples> =
-        Ceilings::measure(gpu, effort, &mut before).map_err(|error| error.to_string())?;
+        blocking(Ceilings::measure(gpu, effort, &mut before)).map_err(|error| error.to_string())?;
     if samples.len() < Ceiling::ALL.len() {
         return Err(format!("measuring this adapter's ceilings takes more than {secs:.1} s"));
     }

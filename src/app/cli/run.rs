@@ -224,7 +224,7 @@ fn whole_steps(
 }
 
 /// Runs to the end of the plan or to Ctrl-C, and reports how it went. `first` is the snapshot from
-/// which it goes on.
+/// which it continues.
 pub fn record(
     sim: &mut Simulation,
     folder: &RunFolder,

@@ -175,7 +175,7 @@ impl<'a> Session<'a> {
         };
         let going = &mut *self.going;
         let mut before = |ceiling: Ceiling| going(0.0, ceiling.title());
-        let found = Ceilings::measure(&gpu, self.sizes.effort, &mut before)?;
+        let found = blocking(Ceilings::measure(&gpu, self.sizes.effort, &mut before))?;
         if found.len() < Ceiling::ALL.len() {
             self.stopped = true;
         }

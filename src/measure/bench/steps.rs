@@ -167,7 +167,7 @@ pub async fn sweep_ceilings(
         taken(ceiling as usize as f64 / Ceiling::ALL.len() as f64);
         true
     };
-    let found = Ceilings::measure_async(gpu, effort, &mut before).await?;
+    let found = Ceilings::measure(gpu, effort, &mut before).await?;
     let device = Device::of(&gpu.adapter);
     let record = |samples| run.record(device.clone(), CEILINGS, "").of_ceiling(samples);
     Ok((Ceilings::on(gpu, &found), found.iter().map(record).collect()))

@@ -215,21 +215,7 @@ impl Ceilings {
     /// # Errors
     ///
     /// The device failed; [`crate::error::Error::Stopped`].
-    #[cfg(not(target_arch = "wasm32"))]
-    pub fn measure(
-        gpu: &Arc<Gpu>,
-        effort: Effort,
-        before: &mut dyn FnMut(Ceiling) -> bool,
-    ) -> Result<Vec<CeilingSamples>> {
-        pollster::block_on(Self::measure_async(gpu, effort, before))
-    }
-
-    /// The `async` variant of [`Ceilings::measure`], for a browser.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Ceilings::measure`].
-    pub async fn measure_async(
+    pub async fn measure(
         gpu: &Arc<Gpu>,
         effort: Effort,
         before: &mut dyn FnMut(Ceiling) -> bool,

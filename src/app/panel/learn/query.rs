@@ -72,7 +72,7 @@ pub fn ceilings(adapter: &AdapterInfo) -> Query<Ceilings> {
             let problem = format!("opening it gave {} instead", gpu.adapter.identity());
             return Err(Error::Adapter { adapter: adapter.name, problem });
         }
-        let found = Ceilings::measure(&gpu, Effort::Quick, &mut |_: Ceiling| true)?;
+        let found = Ceilings::measure(&gpu, Effort::Quick, &mut |_: Ceiling| true).await?;
         Ok(Ceilings::on(&gpu, &found))
     })
 }

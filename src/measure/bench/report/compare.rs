@@ -278,9 +278,9 @@ mod tests {
         let two = compare(&[files[0].clone(), ("new".to_owned(), vec![newer])]);
         assert_eq!(two.table.len(), 3);
         assert!(two.table[1][2].contains("0.2.0") && !two.table[1][2].contains("new"));
-        let twins = compare(&[files[0].clone(), ("b.jsonl".to_owned(), files[0].1.clone())]);
-        assert!(twins.table.iter().any(|row| row[3].contains("b.jsonl")));
-        assert_eq!(twins.table.last().unwrap()[3], "median of 2 runs");
+        let same = compare(&[files[0].clone(), ("b.jsonl".to_owned(), files[0].1.clone())]);
+        assert!(same.table.iter().any(|row| row[3].contains("b.jsonl")));
+        assert_eq!(same.table.last().unwrap()[3], "median of 2 runs");
         assert_eq!(compare(&[]).table.len(), 1);
     }
 }

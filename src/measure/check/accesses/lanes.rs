@@ -9,8 +9,8 @@ use naga::{
 
 use super::{Access, Recorder};
 
-/// Beyond this number of evaluations of expressions, by all threads, a loop counts as endless: so many for each pair of a
-/// sink and a source (the chapter's kernel takes 30), but at least [`LEAST`].
+/// Beyond this number of evaluations of expressions, by all threads, a loop counts as endless: this number for each
+/// pair of a sink and a source (the chapter's kernel takes 30), but at least [`LEAST`].
 const PER_PAIR: usize = 100;
 /// The bound for kernels with few pairs.
 const LEAST: usize = 10_000_000;
@@ -190,9 +190,9 @@ impl<'m> Workgroup<'m> {
                 }
                 Statement::If { condition, accept, reject } => {
                     let condition = self.evaluate(frame, *condition, &flow.next)?;
-                    let split = |wanted: bool| -> Lanes<bool> {
+                    let split = |outcome: bool| -> Lanes<bool> {
                         let is = |(active, value): (&bool, &Option<Value>)| {
-                            *active && *value == Some(Value::B(wanted))
+                            *active && *value == Some(Value::B(outcome))
                         };
                         flow.next.iter().zip(&condition).map(is).collect()
                     };

@@ -104,7 +104,7 @@ impl TreeRow {
     pub fn passed(&self) -> bool {
         let (errors, most) = (&self.acceleration, self.case.limits());
         // The potential's error falls off faster with distance by one power, and nothing cancels: a
-        // tenth is usual.
+        // tenth is default.
         let good = |e: ErrorStats| e.rms < most.rms / 4.0 && e.worst < 4.0 * most.rms;
         errors.rms() < most.rms
             && errors.median() < most.median
@@ -124,8 +124,8 @@ pub fn tree_cases(gpu: Option<&Gpu>) -> Vec<TreeCase> {
     let is_small = gpu.is_some_and(|gpu| gpu.adapter.class == DeviceClass::Software);
     // Direct sums are computed on the host.
     let (n, sinks) = if is_small { (4_097, 1_024) } else { (65_536, 4_096) };
-    let usual = TreeConfig::default();
-    let shape = TreeShape::of(&usual, Checks::Off);
+    let default = TreeConfig::default();
+    let shape = TreeShape::of(&default, Checks::Off);
     let base =
         TreeCase { cloud: Cloud::Plummer, n, sinks, softening: 0.01, potential: false, shape };
     let mut cases = Vec::new();
@@ -141,7 +141,7 @@ pub fn tree_cases(gpu: Option<&Gpu>) -> Vec<TreeCase> {
     }
     let theta = 0.75;
     let rules = [
-        usual.opening,
+        default.opening,
         Opening::Radius { theta: 0.6 },
         Opening::Bonsai { theta },
         Opening::Octgrav { theta },
