@@ -1,6 +1,8 @@
 //! Framing: centres that escapers do not pull away, and distances from which a given fraction of
 //! the bodies is in the picture.
 
+use std::collections::HashMap;
+
 use glam::DVec3;
 
 use super::camera::Camera;
@@ -197,6 +199,33 @@ impl Camera {
             axis * (0.5 * (low + quantile(&mut places, 1.0 - outside)))
         };
         along(right) + along(up)
+    }
+
+    /// The points that are not alone in the picture: single stars far out may be cut off, the end of
+    /// a tail not. Not alone is one with two others (more if there are more than 8,192 points) in
+    /// its square or those around it, of a sixteenth of the width that holds nine tenths of all.
+    pub(super) fn without_singles(&self, points: &[DVec3]) -> Vec<DVec3> {
+        const SQUARES: f64 = 16.0;
+        let axes = [self.axes_in_world()[0], self.axes_in_world()[1]];
+        let width = axes.map(|axis| {
+            let mut places: Vec<f64> = points.iter().map(|point| point.dot(axis)).collect();
+            let low = quantile(&mut places, 0.05);
+            quantile(&mut places, 0.95) - low
+        });
+        let per_length = SQUARES / width[0].max(width[1]);
+        let square = |point: &DVec3| axes.map(|axis| (point.dot(axis) * per_length).floor() as i64);
+        let mut counts: HashMap<[i64; 2], usize> = HashMap::new();
+        points.iter().for_each(|point| *counts.entry(square(point)).or_default() += 1);
+        let least = 3 + points.len() / 8192;
+        let is_near_others = |point: &&DVec3| {
+            let [x, y] = square(point);
+            let near = (-1..=1)
+                .flat_map(|i| (-1..=1).map(move |j| [x.saturating_add(i), y.saturating_add(j)]));
+            near.filter_map(|at| counts.get(&at)).sum::<usize>() >= least
+        };
+        let crowd: Vec<DVec3> = points.iter().filter(is_near_others).copied().collect();
+        // A handful of bodies has no neighbours.
+        if 2 * crowd.len() < points.len() { points.to_vec() } else { crowd }
     }
 
     /// The least distance from which the fraction `fraction` of the points is seen, without a

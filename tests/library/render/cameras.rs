@@ -1,5 +1,6 @@
 //! The framing of scenes: the camera keeps the light in the picture from start to end.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use gravitile::bodies::{Bodies, Role};
@@ -14,6 +15,46 @@ use rayon::prelude::*;
 const SAMPLES: u64 = 21;
 /// Length of a scene's film in seconds: 300 pictures, 30 per second.
 const FILM_SECS: f64 = 10.0;
+/// Length of one of 101 pictures, in which the camera falls behind.
+const SHORT_FILM_SECS: f64 = 10.0 / 3.0;
+
+/// Pictures of several aspect ratios.
+const SIZES: [[u32; 2]; 3] = [[1280, 720], [960, 720], [720, 1280]];
+
+/// Scenes in which galaxies draw out tails.
+const ENCOUNTERS: [&str; 10] = [
+    "galaxy-collision",
+    "gas-collision",
+    "minor-merger",
+    "antennae",
+    "mice",
+    "m51",
+    "atoms-for-peace",
+    "milky-way-andromeda",
+    "local-group",
+    "cartwheel",
+];
+
+fn sizes() -> [PictureSize; 3] {
+    SIZES.map(|[width, height]| PictureSize::new(width, height).unwrap())
+}
+
+/// The most drawn bodies in a square beyond the picture's edges, of a tenth of its shorter side, as
+/// a fraction of all that are drawn. A tail that is cut off has many in one, and single stars do not.
+fn most_cut_off(bodies: &Bodies, camera: &Camera, size: PictureSize) -> f64 {
+    let drawn = |&i: &usize| bodies.components[usize::from(bodies.component[i])].role != Role::Halo;
+    let (mut drawn_count, mut outside) = (0, HashMap::<[i64; 2], usize>::new());
+    let [width, height, side] = [size.width(), size.height(), size.shorter_side()].map(f64::from);
+    for i in (0..bodies.len()).filter(drawn) {
+        drawn_count += 1;
+        let Some((at, _)) = camera.pixel_of(bodies.position[i], size) else { continue };
+        if !(0.0..=width).contains(&at.x) || !(0.0..=height).contains(&at.y) {
+            let square = [at.x, at.y].map(|x| (x / (0.1 * side)).floor() as i64);
+            *outside.entry(square).or_default() += 1;
+        }
+    }
+    outside.into_values().max().unwrap_or(0) as f64 / f64::from(drawn_count)
+}
 
 /// The fraction of the light that is in the picture.
 fn framed_fraction(bodies: &Bodies, camera: &Camera, size: PictureSize) -> f64 {
@@ -39,7 +80,8 @@ pub fn for_each_sample(
     size: PictureSize,
     mut each: impl FnMut(f64, &Bodies, &Camera),
 ) {
-    for_each_sample_in(file, n, style, [size], |secs, bodies, [camera]| each(secs, bodies, camera));
+    let each = |secs: f64, bodies: &Bodies, [camera]: &[Camera; 1]| each(secs, bodies, camera);
+    for_each_sample_in(file, n, style, ([size], FILM_SECS), each);
 }
 
 /// The bodies of a scene file, `n` if their number is a parameter, and how the host steps them.
@@ -50,19 +92,23 @@ fn opened(file: &Path, n: usize) -> (Input, Settings) {
     }
     let mut loaded = input.load(None).unwrap();
     let engine = EngineRequest {
-        by: MethodRequest { engine: "cpu".to_owned(), ..Default::default() },
+        by: MethodRequest {
+            engine: "cpu".to_owned(),
+            method: if n > 5000 { "tree" } else { "auto" }.to_owned(),
+            ..Default::default()
+        },
         ..Default::default()
     };
     let settings = StepRequest::default().settings(&mut loaded, &engine).unwrap();
     (loaded, settings)
 }
 
-/// [`for_each_sample`] with a camera for each of several sizes.
+/// [`for_each_sample`] of a film of that length, with a camera for each of several sizes.
 fn for_each_sample_in<const SIZES: usize>(
     file: &Path,
     n: usize,
     style: &Style,
-    sizes: [PictureSize; SIZES],
+    (sizes, film_secs): ([PictureSize; SIZES], f64),
     mut each: impl FnMut(f64, &Bodies, &[Camera; SIZES]),
 ) {
     let (loaded, mut settings) = opened(file, n);
@@ -82,7 +128,7 @@ fn for_each_sample_in<const SIZES: usize>(
             sim.step(steps).unwrap();
         }
         let bodies = sim.bodies().unwrap();
-        let secs = FILM_SECS * sample as f64 / (SAMPLES - 1) as f64;
+        let secs = film_secs * sample as f64 / (SAMPLES - 1) as f64;
         let times = (secs, sim.time());
         let cameras = std::array::from_fn(|k| {
             directors[k].camera(&motions[k], times, &bodies, style, sizes[k]).unwrap()
@@ -99,14 +145,18 @@ pub fn file_of(scene: &str) -> PathBuf {
 /// The fraction of the light in the picture at each sample of a scene's film, the least of three
 /// aspect ratios.
 fn film(file: &Path) -> Vec<f64> {
-    let sizes = [[1280, 720], [960, 720], [720, 1280]]
-        .map(|[width, height]| PictureSize::new(width, height).unwrap());
     let mut fractions = Vec::new();
-    for_each_sample_in(file, 2000, &Style::default(), sizes, |_, bodies, cameras| {
-        let in_each = cameras.iter().zip(sizes);
-        let parts = in_each.map(|(camera, size)| framed_fraction(bodies, camera, size));
-        fractions.push(parts.fold(1.0, f64::min));
-    });
+    for_each_sample_in(
+        file,
+        2000,
+        &Style::default(),
+        (sizes(), FILM_SECS),
+        |_, bodies, cameras| {
+            let in_each = cameras.iter().zip(sizes());
+            let parts = in_each.map(|(camera, size)| framed_fraction(bodies, camera, size));
+            fractions.push(parts.fold(1.0, f64::min));
+        },
+    );
     fractions
 }
 
@@ -132,33 +182,41 @@ fn built_in_scenes_stay_in_the_picture() {
     assert!(lost.is_empty(), "less than 99 % of the light in the picture:\n{lost}");
 }
 
-/// The fraction of the light that each marked moment of a scene has in a picture of 16 by 9.
-fn moments(file: &Path) -> Vec<f64> {
-    let (size, style) = (PictureSize::new(1280, 720).unwrap(), Style::default());
-    let (loaded, settings) = opened(file, 2000);
+/// What `measure` finds in pictures of `sizes` of each marked moment of a scene with `n` bodies.
+fn moments(
+    file: &Path,
+    n: usize,
+    sizes: &[PictureSize],
+    measure: impl Fn(&Bodies, &Camera, PictureSize) -> f64,
+) -> Vec<f64> {
+    let style = Style::default();
+    let (loaded, settings) = opened(file, n);
     let view = loaded.view.unwrap();
     let bodies = loaded.snapshot.bodies;
-    let motion = LookRequest::default().motion(&bodies, Some(&view), &style, size, 1.0).unwrap();
     let coarser = if bodies.len() > 3 { 8.0 } else { 1.0 };
-    let part = |moment: &Moment| {
+    let found = |moment: &Moment| {
         let time = moment.camera.time;
         let steps = (time / (coarser * settings.dt)).ceil().max(1.0);
         let settings = Settings { dt: time / steps, ..settings.clone() };
         let mut sim = Simulation::new(bodies.clone(), settings).unwrap();
         sim.step(steps as u64).unwrap();
-        let motion = CameraMotion { path: vec![moment.camera], ..motion.clone() };
-        let bodies = sim.bodies().unwrap();
-        let times = (0.0, sim.time());
-        let camera = Director::default().camera(&motion, times, &bodies, &style, size).unwrap();
-        framed_fraction(&bodies, &camera, size)
+        let motion = CameraMotion { path: vec![moment.camera], ..CameraMotion::default() };
+        let (times, bodies) = ((0.0, sim.time()), sim.bodies().unwrap());
+        let in_size = |&size: &PictureSize| {
+            let camera = Director::default().camera(&motion, times, &bodies, &style, size).unwrap();
+            measure(&bodies, &camera, size)
+        };
+        sizes.iter().map(in_size).collect::<Vec<_>>()
     };
-    view.moments.iter().map(part).collect()
+    view.moments.iter().flat_map(found).collect()
 }
 
 #[test]
 fn marked_moments_have_their_light_in_the_picture() {
     let files: Vec<PathBuf> = Scene::names().map(file_of).collect();
-    let parts: Vec<Vec<f64>> = files.par_iter().map(|file| moments(file)).collect();
+    let wide = [sizes()[0]];
+    let of = |file: &PathBuf| moments(file, 2000, &wide, framed_fraction);
+    let parts: Vec<Vec<f64>> = files.par_iter().map(of).collect();
     let mut lost = String::new();
     for (file, parts) in files.iter().zip(parts) {
         let name = file.file_stem().unwrap().to_string_lossy();
@@ -170,4 +228,32 @@ fn marked_moments_have_their_light_in_the_picture() {
         }
     }
     assert!(lost.is_empty(), "less than 97 % of the light in the picture:\n{lost}");
+}
+
+/// Less than a hundredth of the bodies can be the whole end of a tail.
+#[test]
+fn tails_are_not_cut_off_in_films_and_at_marked_moments() {
+    const N: usize = 12_000;
+    let found: Vec<[Vec<f64>; 2]> = ENCOUNTERS
+        .par_iter()
+        .map(|name| {
+            let file = file_of(name);
+            let mut film = Vec::new();
+            let filmed = (sizes(), SHORT_FILM_SECS);
+            for_each_sample_in(&file, N, &Style::default(), filmed, |_, bodies, cameras| {
+                let in_each = cameras.iter().zip(sizes());
+                film.extend(in_each.map(|(camera, size)| most_cut_off(bodies, camera, size)));
+            });
+            [film, moments(&file, N, &sizes(), most_cut_off)]
+        })
+        .collect();
+    let mut cut = String::new();
+    for (name, parts) in ENCOUNTERS.iter().zip(found) {
+        let most = parts.map(|parts| parts.into_iter().fold(0.0, f64::max));
+        println!("{name}: film {:.5}, moments {:.5}", most[0], most[1]);
+        if most.iter().any(|most| *most > 0.002) {
+            cut += &format!("{name}: {most:?}\n");
+        }
+    }
+    assert!(cut.is_empty(), "more than 0.2 % of the light in a square outside:\n{cut}");
 }
