@@ -4,8 +4,9 @@ use std::path::Path;
 
 use glam::DVec3;
 
+use super::Input;
 use crate::bodies::Bodies;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::scene::Scene;
 use crate::settings::{Throw, ThrownKind};
 
@@ -58,9 +59,73 @@ impl Throw {
     }
 }
 
+impl Input {
+    /// Adds what is thrown in at the start, in equilibrium with this softening, to the bodies. They
+    /// are those that the window has if it is thrown in before the first step.
+    ///
+    /// # Errors
+    /// One that is thrown in later: a run has the same bodies from start to end. Those of
+    /// [`Throw::bodies`]; more than 256 components.
+    pub fn throw_in(&mut self, throws: &[Throw], softening: f64) -> Result<()> {
+        let (bodies, start) = (&mut self.snapshot.bodies, self.snapshot.time);
+        let mut throws: Vec<&Throw> = throws.iter().collect();
+        throws.sort_by(|a, b| a.time.total_cmp(&b.time));
+        for (number, throw) in (1..).zip(throws) {
+            if throw.time > start {
+                let allowed = format!(
+                    "at most the start, {start}, since a run has the same bodies from its start to its end: run until then, and go on from the last snapshot with --throw"
+                );
+                return Err(Error::value("t of --throw", throw.time, allowed));
+            }
+            let next_id = bodies.id.iter().max().map_or(0, |id| id.saturating_add(1));
+            let g = self.snapshot.units.gravitational_constant;
+            bodies.append(&throw.bodies((number, next_id), softening, g)?)?;
+            self.snapshot.notes.push(format!("thrown in: {throw}"));
+            // These columns have no values for the new bodies.
+            let left: Vec<String> = std::mem::take(&mut self.snapshot.extra).into_keys().collect();
+            if !left.is_empty() {
+                let note = format!("snapshots no longer have the columns {}", left.join(", "));
+                self.snapshot.notes.push(note);
+            }
+        }
+        Ok(())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::InputRequest;
+    use crate::snapshot::{Column, Snapshot};
+
+    #[test]
+    fn what_is_thrown_in_at_the_start_follows_the_bodies_and_later_throws_are_refused() {
+        let request = InputRequest { n: Some(50), ..InputRequest::named("plummer".to_owned()) };
+        let load = || {
+            let mut input = request.load(None).unwrap();
+            input.snapshot.time = 2.0;
+            input
+        };
+        let throws: Vec<Throw> = ["body:t=1,mass=2,x=3", "cluster:t=-1,mass=1,size=0.1,n=20,x=-3"]
+            .map(|text| text.parse().unwrap())
+            .to_vec();
+        let (before, mut input) = (load(), load());
+        input.snapshot.extra.insert("phi".to_owned(), Column::F64(vec![0.0; 50]));
+        input.throw_in(&throws, 0.01).unwrap();
+        let Snapshot { bodies, extra, notes, .. } = &input.snapshot;
+        assert_eq!(bodies.id, (0..71).collect::<Vec<u64>>());
+        assert_eq!(bodies.position[..50], before.snapshot.bodies.position);
+        // In order of time.
+        let cluster = throws[1].bodies((1, 50), 0.01, 1.0).unwrap();
+        assert_eq!(bodies.position[50..70], cluster.position);
+        assert_eq!((bodies.mass[70], bodies.position[70]), (2.0, DVec3::X * 3.0));
+        assert!(extra.is_empty() && notes.iter().any(|note| note.contains("columns phi")));
+        assert_eq!(notes.iter().filter(|note| note.starts_with("thrown in: ")).count(), 2);
+
+        let late: Throw = "body:t=2.5,mass=1".parse().unwrap();
+        let error = load().throw_in(&[late], 0.01).unwrap_err().to_string();
+        assert!(error.contains("--throw is 2.5") && error.contains("at most the start, 2"));
+    }
 
     #[test]
     fn thrown_things_have_their_mass_place_and_motion_and_are_in_equilibrium() {

@@ -14,7 +14,8 @@ use crate::frame::Frame;
 use crate::integrate;
 use crate::integrate::blocks::BlockSettings;
 use crate::settings::{
-    AdapterIdentity, AdapterName, AdapterRequest, DeviceCount, Domains, FileCount, one_or_several,
+    AdapterIdentity, AdapterName, AdapterRequest, DeviceCount, Domains, FileCount, Throw,
+    one_or_several,
 };
 use crate::sim::{EngineKind, Settings, Simulation};
 use crate::units::Units;
@@ -27,7 +28,10 @@ pub struct Plan {
     pub gravitile: String,
     /// Where the bodies came from, as given by the user; informational.
     pub input: String,
-    /// Number of bodies.
+    /// What was thrown in at the start; informational, since the first snapshot has its bodies.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub throw: Vec<Throw>,
+    /// Number of bodies, with those.
     pub n: usize,
     /// Plummer softening length.
     pub softening: f64,
@@ -159,6 +163,7 @@ impl Plan {
         Self {
             gravitile: env!("CARGO_PKG_VERSION").to_owned(),
             input: String::new(),
+            throw: Vec::new(),
             n: 0,
             softening,
             dt,
@@ -290,7 +295,8 @@ mod tests {
         let kernel = settings.kernel.fill(KernelConfig::tiled(64));
         let plan = Plan::of_settings(settings.clone(), Some(kernel));
         let input = "plummer".to_owned();
-        let plan = Plan { input, n: 10, steps: 100, steps_per_snapshot: 10, ..plan };
+        let throw = vec!["galaxy:t=-2,mass=0.2,size=0.5,n=300,vy=0.1".parse().unwrap()];
+        let plan = Plan { input, throw, n: 10, steps: 100, steps_per_snapshot: 10, ..plan };
         let file = toml::to_string(&plan).unwrap();
         let read: Plan = toml::from_str(&file).unwrap_or_else(|e| panic!("{e}\n{file}"));
         assert_eq!(read, plan);

@@ -42,7 +42,7 @@ pub use snapshot::SnapshotChoice;
 pub use step_length::StepLength;
 pub(crate) use step_length::check_accuracy;
 pub use steps::{BlockRequest, StepRequest};
-pub use throw::{Throw, ThrownKind};
+pub use throw::{Throw, ThrowRequest, ThrownKind};
 pub use values::{
     DeviceCount, Domains, FileCount, MAX_PIXELS, MAX_SIDE_PX, PictureSize, Point, Rebuild,
     ValueRange,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Comparison, EngineRequest, FileCount, InputRequest, LookRequest, PictureSize, Point,
-    StepRequest, Throw,
+    StepRequest, ThrowRequest,
 };
 
 /// A simulation recorded in a folder.
@@ -22,6 +22,10 @@ pub struct RunRequest {
     #[cfg_attr(feature = "options", command(flatten))]
     #[serde(flatten)]
     pub steps: StepRequest,
+    /// What is thrown in at the start.
+    #[cfg_attr(feature = "options", command(flatten))]
+    #[serde(flatten)]
+    pub thrown: ThrowRequest,
     /// Time of the last snapshot [default: chosen to suit the bodies]
     #[cfg_attr(feature = "options", arg(long, value_name = "T", help_heading = "Run"))]
     pub until: Option<f64>,
@@ -55,6 +59,10 @@ pub struct FilmRequest {
     #[cfg_attr(feature = "options", command(flatten))]
     #[serde(flatten)]
     pub steps: StepRequest,
+    /// What is thrown in at the start.
+    #[cfg_attr(feature = "options", command(flatten))]
+    #[serde(flatten)]
+    pub thrown: ThrowRequest,
     /// File or folder to write; its name sets the format: film.webp, film.mp4 (needs ffmpeg),
     /// film.apng, picture.png, frames/
     #[cfg_attr(feature = "options", arg(long, value_name = "FILM", default_value = FILM, help_heading = "Film"))]
@@ -109,6 +117,7 @@ impl Default for FilmRequest {
         Self {
             input: InputRequest::default(),
             steps: StepRequest::default(),
+            thrown: ThrowRequest::default(),
             out: FILM.into(),
             force: false,
             frames: None,
@@ -138,6 +147,10 @@ pub struct ViewRequest {
     #[cfg_attr(feature = "options", command(flatten))]
     #[serde(flatten)]
     pub steps: StepRequest,
+    /// What is thrown in during the run.
+    #[cfg_attr(feature = "options", command(flatten))]
+    #[serde(flatten)]
+    pub thrown: ThrowRequest,
     /// Camera and looks.
     #[cfg_attr(feature = "options", command(flatten))]
     #[serde(flatten)]
@@ -166,12 +179,6 @@ pub struct ViewRequest {
         arg(short, value_name = "TIME", allow_negative_numbers = true, help_heading = "Window")
     )]
     pub t: Option<f64>,
-    /// Throw something into the run, KIND:NAME=VALUE,..; may be given more than once. Kinds: body,
-    /// cluster, galaxy. t is the time; mass; n the number of bodies; size the scale length of a
-    /// cluster or of a galaxy's disk; x, y, z and vx, vy, vz its place and velocity; tilt and node
-    /// (degrees) turn a galaxy; seed. In the bodies' units
-    #[cfg_attr(feature = "options", arg(long, value_name = "THING", help_heading = "Window"))]
-    pub throw: Vec<Throw>,
     /// Show a second run of the same bodies next to the first, with another softening=LENGTH (in the
     /// bodies' units), method=NAME or integrator=NAME
     #[cfg_attr(

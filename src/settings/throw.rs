@@ -66,6 +66,19 @@ pub struct Throw {
     pub seed: u64,
 }
 
+/// What is thrown into a run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+#[cfg_attr(feature = "options", derive(clap::Args))]
+pub struct ThrowRequest {
+    /// Throw something into the run, KIND:NAME=VALUE,..; may be given more than once. Kinds: body,
+    /// cluster, galaxy. t is the time, in run and render that of the start; mass; n the number of
+    /// bodies; size the scale length of a cluster or of a galaxy's disk; x, y, z and vx, vy, vz its
+    /// place and velocity; tilt and node (degrees) turn a galaxy; seed. In the bodies' units
+    #[cfg_attr(feature = "options", arg(long, value_name = "THING", help_heading = "Bodies"))]
+    pub throw: Vec<Throw>,
+}
+
 impl Throw {
     /// The largest number of bodies of one.
     pub const MOST: usize = 1_000_000;

@@ -127,6 +127,41 @@ fn snapshots_in_several_files_resume_like_single_ones() {
     assert_refused(&made, &["belongs to the run in that folder"]);
 }
 
+/// What was thrown in is among the bodies of all snapshots, so that a run can be resumed.
+#[test]
+fn thrown_bodies_are_in_snapshots_and_resumed_with_the_same_bits() {
+    let folder = tempfile::tempdir().unwrap();
+    let [out, whole] = ["resumed", "whole"].map(|name| folder.path().join(name));
+    let throw = "galaxy:mass=0.2,size=0.2,n=40,seed=3,x=2,vx=-0.5,tilt=30";
+    for run_to in [&out, &whole] {
+        let mut run = run("60", run_to);
+        run.args(["--throw", throw]);
+        assert_succeeds(run);
+    }
+    let plan = std::fs::read_to_string(out.join("run.toml")).unwrap();
+    assert!(plan.contains(&format!("throw = [\"{throw}\"]")) && plan.contains("n = 100"), "{plan}");
+    let read = |run: &Path, step| snapshot::read(run.join(format!("step_{step:010}.gvt"))).unwrap();
+    let first = read(&out, 0).bodies;
+    assert_eq!(first.len(), 100);
+    assert!(first.components.iter().any(|part| part.name == "thrown galaxy 1 disk"));
+    std::fs::remove_file(out.join("step_0000000010.gvt")).unwrap();
+    assert_succeeds(resume(&out));
+    assert_eq!(read(&out, 10), read(&whole, 10));
+
+    let mut late = run("60", &folder.path().join("late"));
+    late.args(["--throw", "body:t=0.05,mass=1"]);
+    assert_refused(&late.output().unwrap(), &["--throw is 0.05", "at most the start, 0"]);
+    let picture = folder.path().join("picture.png");
+    let render = |throw: &[&str]| {
+        let args = ["render", "plummer", "-n", "60", "--size", "64x36", "--force", "--out"];
+        let mut render = gravitile(&args);
+        render.arg(&picture).args(throw);
+        assert_succeeds(render);
+        std::fs::read(&picture).unwrap()
+    };
+    assert_ne!(render(&["--throw", throw]), render(&[]));
+}
+
 /// A child process that is killed on drop.
 struct KillOnDrop(Child);
 

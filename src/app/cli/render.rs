@@ -78,9 +78,10 @@ pub fn main(args: &Args) -> Result<Ended> {
         None => args.input.input.clone(),
     };
     let mut input = args.input.load(args.steps.eps)?;
-    print::notes(&input.snapshot.notes);
     args.look.suit(&mut style, input.view.as_ref());
     let mut settings = args.steps.settings(&mut input, &args.engine)?;
+    input.throw_in(&args.thrown.throw, settings.softening)?;
+    print::notes(&input.snapshot.notes);
     if settings.domains == Domains::Auto {
         // Pictures of the bodies on one device need no copy of them on the host.
         settings.domains = Domains::Off;

@@ -31,6 +31,7 @@ Examples:
   gravitile run plummer -n 10000 --eps 0.01 --dt 0.001 --until 10 --every 1 --out run/
   gravitile run galaxy.bin --until 20 --out run/ --json
   gravitile run plummer -n 1000 --eps 0 --integrator hermite6 --until 1 --out run/
+  gravitile run disk-galaxy --throw body:mass=0.3,x=6,vy=0.4 --out run/
   gravitile resume run/                            after any interruption"
 )]
 pub struct Args {
@@ -55,9 +56,10 @@ pub fn main(args: &Args) -> Result<Ended> {
     }
     args.input.check_memory()?;
     let mut input = args.input.load(args.steps.eps)?;
+    let mut settings = args.steps.settings(&mut input, &args.engine)?;
+    input.throw_in(&args.thrown.throw, settings.softening)?;
     print::notes(&input.snapshot.notes);
     args.files.check(input.snapshot.bodies.len())?;
-    let mut settings = args.steps.settings(&mut input, &args.engine)?;
     // Bodies with individual steps all meet at multiples of dt_max: use these times unless --dt is
     // given.
     if settings.integrator.has_block_steps() && args.steps.dt.is_none() {
@@ -141,7 +143,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     };
     let plan = Plan::of(&sim, args.input.input.clone(), even.steps, per_snapshot)
         .in_units(&input.snapshot.units);
-    let plan = Plan { files: args.files, ..plan };
+    let plan = Plan { files: args.files, throw: args.thrown.throw.clone(), ..plan };
     interrupt::save_on_signal();
     let (folder, log) = match prepared {
         Some(prepared) => (prepared.begin_later(plan), EnergyLog::begin(&args.out)),

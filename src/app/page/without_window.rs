@@ -44,7 +44,7 @@ pub fn start(mut request: ViewRequest, refused: Option<&Error>, why: &str) {
     if let Some(n) = limit(&mut request.input) {
         text += &format!(" {MOST_BODIES} bodies are shown instead of {n}.");
     }
-    if !request.throw.is_empty() {
+    if !request.thrown.throw.is_empty() {
         text += " What the link throws in is left out.";
     }
     spawn_local(async move {

@@ -11,8 +11,8 @@ use gravitile::render::{Camera, ColourBy, Exposure, Follow};
 use gravitile::scene::{RunHints, Scene};
 use gravitile::settings::{
     CommandLine, Comparison, DeviceCount, Domains, EngineRequest, InputRequest, KernelRequest,
-    LookRequest, MethodRequest, Point, StepRequest, Throw, TreeRequest, ValueRange, ViewRequest,
-    link,
+    LookRequest, MethodRequest, Point, StepRequest, Throw, ThrowRequest, TreeRequest, ValueRange,
+    ViewRequest, link,
 };
 use gravitile::sim::Settings;
 
@@ -105,7 +105,7 @@ impl Shown<'_> {
             is_default: false,
             paused,
             t: None,
-            throw: self.throws.to_vec(),
+            thrown: ThrowRequest { throw: self.throws.to_vec() },
             compare: self.compare.cloned(),
             embed,
             shaders,
@@ -262,7 +262,7 @@ mod tests {
             let components = bodies.components.clone();
             let field = loaded.snapshot.attributes.get("field").cloned();
             let (input, hints) = (request.input, loaded.run);
-            let (throws, compare) = (request.throw, request.compare);
+            let (throws, compare) = (request.thrown.throw, request.compare);
             Self {
                 input,
                 components,

@@ -60,7 +60,7 @@ impl Simulated {
         let input = suited(request.input.clone(), gpu.adapter.class);
         let (steps, settings) = (request.steps.clone(), request.engine.settings()?);
         let sharing = Sharing::begin(gpu, &settings.adapter);
-        let (throws, compare) = (in_order(request.throw.clone()), request.compare.clone());
+        let (throws, compare) = (in_order(request.thrown.throw.clone()), request.compare.clone());
         let requested = RunRequest { steps, settings, field: None, throws, compare };
         let loading = Loading::input(gpu, input, requested.clone(), false)?;
         Ok(Self {

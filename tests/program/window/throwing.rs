@@ -45,6 +45,17 @@ fn thrown_galaxy_is_taken_out_by_undo_and_repeated_by_its_text() {
     assert!(!session.copy_command_line().contains("--throw"));
     drop(session);
 
+    // A run that begins with the state before it and has it thrown in begins with the same bodies.
+    let folder = tempfile::tempdir().unwrap();
+    let [before, out] = ["before.gvt", "run"].map(|name| folder.path().join(name));
+    gravitile::snapshot::write(&before, &without, &Default::default()).unwrap();
+    let mut run = crate::program::program();
+    run.arg("run").arg(&before).args(["--throw", &throw, "--engine", "cpu", "--every", "0.01"]);
+    run.args(["--until", &(with.time + 0.01).to_string(), "--out"]).arg(&out);
+    assert!(run.status().unwrap().success());
+    let first = gravitile::snapshot::read(out.join("step_0000000000.gvt")).unwrap();
+    assert!(first.bodies == with.bodies, "the bodies of {throw}");
+
     let repeated = open(&["--throw", &throw, "-t", &with.time.to_string(), "--paused"]);
     repeated.wait_for("the throw", || repeated.is_paused().then_some(()));
     repeated.wait_until_idle();
