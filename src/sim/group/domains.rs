@@ -70,8 +70,8 @@ const ROOM: f64 = 1.25;
 const LONG_STEP_SECS: f64 = 0.3;
 
 /// The fewest bodies per device for which `auto` takes domains: on two NVIDIA H100, a step of one
-/// million bodies takes 4.6 ms in domains, 3.4 ms if both hold all bodies; of four million 9.6 and
-/// 11.5 ms (one device: 2.3 and 8.3 ms).
+/// million bodies takes 3.8 ms in domains, 3.0 ms if both hold all bodies; of four million 8.1 and
+/// 9.9 ms (one device: 2.3 and 8.3 ms).
 const FEWEST: usize = 1 << 20;
 
 /// Bodies of each device that are read at once.

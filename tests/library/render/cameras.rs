@@ -95,7 +95,6 @@ fn opened(file: &Path, n: usize) -> (Input, Settings) {
         by: MethodRequest {
             engine: "cpu".to_owned(),
             method: if n > 5000 { "tree" } else { "auto" }.to_owned(),
-            ..Default::default()
         },
         ..Default::default()
     };

@@ -51,6 +51,57 @@ pub(super) struct Work<'a> {
     pub least: f32,
 }
 
+impl Work<'_> {
+    /// Groups in the cube, and bodies outside.
+    fn grouped(&self) -> u32 {
+        self.own.inside.div_ceil(GROUP as u32) + self.own.outside
+    }
+}
+
+/// What is still to be computed with the first choice of cells.
+struct First<'a> {
+    work: &'a Work<'a>,
+    floor: Option<&'a BoundKernel>,
+    /// Groups that this part's bodies make scattered.
+    scattered: u32,
+    asked: groups::Asked,
+}
+
+impl First<'_> {
+    /// Records the moments of common cells and the least accelerations of groups.
+    fn record(
+        &self,
+        (pass, params): (&mut wgpu::ComputePass<'_>, &mut Params<TreeParams>),
+        build: &Build,
+        buffers: &TreeBuffers,
+        most: u32,
+    ) {
+        if !self.work.has_moments {
+            let all = &self.work.tops.top.cells;
+            let levels = all.iter().map(|cell| cell.level).max().unwrap_or(0);
+            build.record_top_moments(pass, params, all.len() as u32, levels);
+        }
+        if let Some(floor) = self.floor {
+            let (singles, room) = buffers.singles;
+            let count = self.work.grouped();
+            let reserve = self.scattered.min(room) * GROUP as u32;
+            let row = TreeParams { count, reserve, singles, ..Default::default() };
+            let row = Some(params.offset_of(row));
+            dispatch(pass, floor, row, (count + reserve, 256), most);
+        }
+    }
+}
+
+/// The sinks of scattered groups.
+struct Singles {
+    /// Groups whose sinks walk one by one.
+    walk: u32,
+    /// Groups that bodies of other ranks make scattered, until the device has listed their sinks.
+    to_scatter: u32,
+    /// Whether scattered groups walk as others do.
+    walk_together: bool,
+}
+
 /// How walks end.
 pub(super) enum Walked {
     /// All is done; the sums of the forces of all ranks, if they are known already.
@@ -142,103 +193,44 @@ impl Stages {
         (strengths, listed): (Strengths, Option<Listed>),
         work: &Work<'_>,
     ) -> Result<Walked> {
-        let Work { tops, own, everywhere, cells, .. } = *work;
-        let buffers = Arc::clone(&self.buffers);
-        let tally = &buffers.tally;
-        let most = self.io.gpu.limits.workgroups;
-        let (rank, parts) = (member.member(), member.members());
         self.state.scattered = 0;
-        self.state.outside = own.outside;
+        self.state.outside = work.own.outside;
         self.write_sinks();
-        let grouped = own.inside.div_ceil(GROUP as u32) + own.outside;
-        // The others' bodies outside the cube attract, but do not walk here.
-        let foreign = everywhere.outside - own.outside;
-        let nobody: Vec<[u32; 8]> = vec![[0, 0, 0, 0, 0, 0, 0, NOBODY]; foreign as usize];
         let listed = match listed {
             Some(listed) => listed,
-            None => self.list_groups(build, strengths, own).await?,
+            None => self.list_groups(build, strengths, work.own).await?,
         };
         let own_scattered = listed.scattered;
-        let (questions, boxes) = self.whole_lists(build, own, listed).await?;
+        let (questions, boxes) = self.whole_lists(build, work.own, listed).await?;
         let asked = self.crowds.ask(&mut self.io, member, questions)?;
         self.sending.share(&mut self.io, member, (boxes, work.least))?;
         self.io.lap("boxes");
 
-        let (mut scattered, mut to_scatter) = (None, 0);
+        let margins = self.learnt.margins;
+        let first = First { work, floor: rule.floor.as_ref(), scattered: own_scattered, asked };
+        let choice = (&rule.select, margins[0]);
+        let (mut chosen, answers) = self.choose(member, build, choice, work, Some(&first)).await?;
+        let mut singles = self.scattered(member, build, &first, &answers).await?;
+        if singles.walk_together {
+            // The other ranks have chosen without the boxes of scattered groups.
+            let boxes = self.list_boxes(build, work.own, true).await?;
+            self.sending.share(&mut self.io, member, (boxes, work.least))?;
+            (chosen, _) = self.choose(member, build, choice, work, None).await?;
+        }
         let mut attempt = 0;
         loop {
-            // With the first choice of cells come the moments of the common ones, the least
-            // accelerations and the answers about scattered groups.
-            let is_first = scattered.is_none();
-            self.write_sinks();
-            let margin = self.learnt.margins[attempt];
-            let crowds = &self.crowds;
-            let floored = own_scattered.min(buffers.singles.1) * GROUP as u32;
-            let (chosen, answers) = self
-                .sending
-                .choose(
-                    (&mut self.io, build),
-                    (rank, parts),
-                    (&rule.select, margin),
-                    (tops, cells),
-                    |pass, params, build| {
-                        if !is_first {
-                            return;
-                        }
-                        if !work.has_moments {
-                            let all = &tops.top.cells;
-                            let levels = all.iter().map(|cell| cell.level).max().unwrap_or(0);
-                            build.record_top_moments(pass, params, all.len() as u32, levels);
-                        }
-                        if let Some(floor) = &rule.floor {
-                            let row = TreeParams {
-                                count: grouped,
-                                reserve: floored,
-                                singles: buffers.singles.0,
-                                ..Default::default()
-                            };
-                            let row = Some(params.offset_of(row));
-                            dispatch(pass, floor, row, (grouped + floored, 256), most);
-                        }
-                        crowds.record_answers(pass, params, &asked, most);
-                    },
-                    self.crowds.answers(&asked),
-                )
-                .await?;
-            self.io.lap("choice");
-            let walks = match scattered {
-                Some(walks) => walks,
-                None => {
-                    let scattered_by_all =
-                        self.crowds.settle((&mut self.io, build), member, &asked, &answers).await?;
-                    let count = scattered_by_all.len() as u32;
-                    let mut total = [u64::from(own_scattered + count)];
-                    exchange::sum_integers(member, &mut total)?;
-                    // Without room for all their sinks, scattered groups walk as others do. A group
-                    // that bodies of other ranks have made scattered keeps its box, which holds those
-                    // of its sinks.
-                    let together = total[0] > u64::from(buffers.singles.1);
-                    let part = buffers.part.as_ref().expect("a part");
-                    self.io.write(&part.scattered, 0, &scattered_by_all);
-                    to_scatter = count;
-                    let walks = if together { 0 } else { own_scattered + count };
-                    scattered = Some(walks);
-                    if together {
-                        let boxes = self.list_boxes(build, own, true).await?;
-                        self.sending.share(&mut self.io, member, (boxes, work.least))?;
-                        continue;
-                    }
-                    walks
-                }
-            };
+            let choice = (&rule.select, margins[attempt]);
+            if attempt > 0 {
+                (chosen, _) = self.choose(member, build, choice, work, None).await?;
+            }
             let delivered = self
                 .sending
                 .deliver(
                     (&mut self.io, build),
                     member,
-                    &buffers,
-                    ((&rule.select, margin), cells),
-                    (tops, &everywhere),
+                    &self.buffers,
+                    (choice, work.cells),
+                    (work.tops, &work.everywhere),
                     &chosen,
                 )
                 .await?;
@@ -248,51 +240,115 @@ impl Stages {
                 Err(needed) => return Ok(Walked::NeedsRoom(needed)),
             };
             self.learnt.report.received = joined.received;
-            self.io.write(&buffers.groups, 32 * u64::from(grouped), &nobody);
-            // A walk begins with the root if there are cells.
-            (self.state.outside, self.state.cells) = (everywhere.outside, 1);
-            self.state.scattered = walks;
-            self.write_sinks();
-            self.io.write(tally, tally::MISSING, &[0u32]);
-            self.io.write(tally, tally::GREATEST.start, &[0u32; 14]);
-            self.io.write(tally, tally::EXPECTED, &self.learnt.greatest);
             let begun = web_time::Instant::now();
-            let sending = &self.sending;
-            self.io
-                .submit(
-                    build,
-                    |pass, params, build| {
-                        build.record_scattered(pass, params, strengths, to_scatter);
-                        sending.record_joints(pass, params, &joined, most);
-                    },
-                    &[],
-                    &[],
-                )
-                .await?;
-            to_scatter = 0;
-            let single = buffers.singles.0..buffers.singles.0 + walks * GROUP as u32;
-            let sinks = own.inside + own.outside;
-            let ranges = [0..grouped, single];
-            let walked = self.walk_groups(build, (rule, balance), &ranges, sinks, member).await?;
+            self.join(build, strengths, &joined, &mut singles, work).await?;
+            let found =
+                self.walk_groups(build, (rule, balance), singles.walk, work, member).await?;
             let secs = begun.elapsed().as_secs_f64();
             self.io.lap("walk");
-            (self.state.outside, self.state.cells) = (own.outside, cells);
-            let all = exchange::gather(member, &[walked])?.concat();
+            (self.state.outside, self.state.cells) = (work.own.outside, work.cells);
+            let all = exchange::gather(member, &[found])?.concat();
             if all.iter().any(|of| of.stopped > 0) {
                 return Err(Error::Stopped);
             }
             let is_whole = all.iter().all(|of| of.missing == 0);
+            if is_whole || attempt + 1 == margins.len() {
+                self.learnt.report.repeats += attempt as u64;
+                self.learnt.report.walk_secs = secs;
+                if self.counts_cost {
+                    self.count_cost(secs);
+                }
+                return Ok(Walked::Done(self.sums_of(&all)));
+            }
             attempt += 1;
-            if !is_whole && attempt < self.learnt.margins.len() {
-                continue;
-            }
-            self.learnt.report.repeats += attempt as u64 - 1;
-            self.learnt.report.walk_secs = secs;
-            if self.counts_cost {
-                self.count_cost(secs);
-            }
-            return Ok(Walked::Done(self.sums_of(&all)));
         }
+    }
+
+    /// Chooses cells for the other ranks. In the same submission the `first` choice has the moments of
+    /// the common cells, the least accelerations, and the answers about scattered groups, which are
+    /// returned.
+    async fn choose(
+        &mut self,
+        member: &Member,
+        build: &mut Build,
+        choice: (&sent::Select, f32),
+        work: &Work<'_>,
+        first: Option<&First<'_>>,
+    ) -> Result<(sent::Chosen, Vec<u32>)> {
+        self.write_sinks();
+        let (crowds, buffers) = (&self.crowds, &self.buffers);
+        let most = self.io.gpu.limits.workgroups;
+        let none = groups::Asked::default();
+        let also = |pass: &mut wgpu::ComputePass<'_>,
+                    params: &mut Params<TreeParams>,
+                    build: &mut Build| {
+            if let Some(first) = first {
+                first.record((pass, params), build, buffers, most);
+                crowds.record_answers(pass, params, &first.asked, most);
+            }
+        };
+        let answers = crowds.answers(first.map_or(&none, |first| &first.asked));
+        let ranks = (member.member(), member.members());
+        let cells = (work.tops, work.cells);
+        let chosen =
+            self.sending.choose((&mut self.io, build), ranks, choice, cells, also, answers).await;
+        self.io.lap("choice");
+        chosen
+    }
+
+    /// The sinks that walk one by one, given the answers to the questions of the first choice. A group
+    /// that bodies of other ranks have made scattered keeps its box, which holds those of its sinks.
+    async fn scattered(
+        &mut self,
+        member: &mut Member,
+        build: &mut Build,
+        first: &First<'_>,
+        answers: &[u32],
+    ) -> Result<Singles> {
+        let by_others =
+            self.crowds.settle((&mut self.io, build), member, &first.asked, answers).await?;
+        let to_scatter = by_others.len() as u32;
+        let mut total = [u64::from(first.scattered + to_scatter)];
+        exchange::sum_integers(member, &mut total)?;
+        // Without room for all their sinks, scattered groups walk as others do.
+        let walk_together = total[0] > u64::from(self.buffers.singles.1);
+        let part = self.buffers.part.as_ref().expect("a part");
+        self.io.write(&part.scattered, 0, &by_others);
+        let walk = if walk_together { 0 } else { first.scattered + to_scatter };
+        Ok(Singles { walk, to_scatter, walk_together })
+    }
+
+    /// Joins what was delivered to the tree, scatters groups if that is still to be done, and prepares
+    /// the walks.
+    async fn join(
+        &mut self,
+        build: &mut Build,
+        strengths: Strengths,
+        joined: &sent::Joined,
+        singles: &mut Singles,
+        work: &Work<'_>,
+    ) -> Result<()> {
+        let buffers = Arc::clone(&self.buffers);
+        // The others' bodies outside the cube attract, but do not walk here.
+        let foreign = work.everywhere.outside - work.own.outside;
+        let nobody: Vec<[u32; 8]> = vec![[0, 0, 0, 0, 0, 0, 0, NOBODY]; foreign as usize];
+        self.io.write(&buffers.groups, 32 * u64::from(work.grouped()), &nobody);
+        // A walk begins with the root if there are cells.
+        (self.state.outside, self.state.cells) = (work.everywhere.outside, 1);
+        self.state.scattered = singles.walk;
+        self.write_sinks();
+        self.io.write(&buffers.tally, tally::MISSING, &[0u32]);
+        self.io.write(&buffers.tally, tally::GREATEST.start, &[0u32; 14]);
+        self.io.write(&buffers.tally, tally::EXPECTED, &self.learnt.greatest);
+        let (sending, most) = (&self.sending, self.io.gpu.limits.workgroups);
+        let to_scatter = std::mem::take(&mut singles.to_scatter);
+        let record = |pass: &mut wgpu::ComputePass<'_>,
+                      params: &mut Params<TreeParams>,
+                      build: &mut Build| {
+            build.record_scattered(pass, params, strengths, to_scatter);
+            sending.record_joints(pass, params, joined, most);
+        };
+        self.io.submit(build, record, &[], &[]).await.map(|_| ())
     }
 
     /// Groups the sinks of a part and lists them.
@@ -385,16 +441,19 @@ impl Stages {
         Ok(boxes)
     }
 
-    /// Walks the groups and single sinks in these ranges, unless it is stopped.
+    /// Walks the groups, and the sinks of `scattered` groups one by one, unless it is stopped.
     async fn walk_groups(
         &mut self,
         build: &mut Build,
         (rule, balance): (&Rule, Option<&Balance>),
-        ranges: &[Range<u32>],
-        sinks: u32,
+        scattered: u32,
+        work: &Work<'_>,
         member: &mut Member,
     ) -> Result<Found> {
         let tally = &self.buffers.tally;
+        let singles = self.buffers.singles.0;
+        let ranges = [0..work.grouped(), singles..singles + scattered * GROUP as u32];
+        let sinks = work.own.inside + work.own.outside;
         // Walks that take long, or whose time is not known, can be stopped between submissions.
         let is_long =
             self.learnt.report.walk_secs == 0.0 || self.learnt.report.walk_secs > LONG_WALK_SECS;
