@@ -50,9 +50,9 @@ const LATENCY: f64 = 200e-6;
 /// Bytes per second between a device and the host.
 const BANDWIDTH: f64 = 25e9;
 /// What a step in domains takes besides its share of the time on one device: seconds, and seconds
-/// for a body to the power 2/3. Fitted to two to four H200 and 1 to 67 million bodies, with a root
-/// mean square error of 6 %.
-const DOMAINS: [f64; 2] = [2.65e-3, 7.5e-8];
+/// for a body to the power 2/3. Fitted to two to four H100 and 1 to 67 million bodies, with a root
+/// mean square error of 7 %.
+const DOMAINS: [f64; 2] = [2.45e-3, 6.9e-8];
 
 /// The integrator and the force method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
