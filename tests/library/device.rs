@@ -449,7 +449,7 @@ fn numbers_beyond_f32_are_refused() {
     bodies.position[3].x = 1e300;
     let error =
         Simulation::new(bodies, settings(KernelRequest::default())).err().unwrap().to_string();
-    assert!(error.contains("body 3") && error.contains("range of f32"), "{error}");
+    assert!(error.contains("body 3") && error.contains("single precision"), "{error}");
 }
 
 #[test]
