@@ -465,7 +465,7 @@ for work in [
     lambda: gravitile.Simulation(bodies, eps=0.1, dt=0.1),
     lambda: gravitile.accelerations(bodies.position, bodies.mass, eps=0.1),
     lambda: gravitile.scene("plummer", n=3_000_000),
-    lambda: gravitile.picture(bodies),
+    lambda: gravitile.render(bodies),
 ]:
     try:
         work()

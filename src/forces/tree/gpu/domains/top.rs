@@ -247,7 +247,7 @@ impl Common {
     }
 
     /// Writes the common cells before the next submission, which has to compute their moments
-    /// ([`Build::record_top_moments`]).
+    /// (`Build::record_top_moments`).
     pub fn write(&self, io: &mut Io, buffers: &TreeBuffers, counts: &Counts, tops: &Tops) {
         let Tops { top, roots, .. } = tops;
         let cells = top.cells.len();
