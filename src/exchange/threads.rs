@@ -89,10 +89,23 @@ enum Lengths<'a> {
 }
 
 impl Lengths<'_> {
+    /// Of all that a member sends.
+    fn of(self, member: usize) -> usize {
+        self.to(member, 0..self.members()).len()
+    }
+
+    fn members(self) -> usize {
+        match self {
+            Self::Any => 0,
+            Self::ToAll(bytes) => bytes.len(),
+            Self::ToEach(table) => table.len(),
+        }
+    }
+
     /// Where in all that a member sends these receivers' part is.
     fn to(self, member: usize, receivers: Range<usize>) -> Range<usize> {
         match self {
-            Self::Any => 0..usize::MAX,
+            Self::Any => unreachable!("messages of any length go whole to all"),
             Self::ToAll(bytes) => 0..bytes[member],
             Self::ToEach(table) => {
                 let begin = table[member][..receivers.start].iter().sum();
@@ -174,6 +187,7 @@ impl Member {
         lengths: Lengths<'_>,
         receive: &mut Reader<'_>,
     ) -> Result<()> {
+        debug_assert!((*mine).as_ref().len() == lengths.of(self.member()));
         write(&self.team.messages[self.exchanges % 2][self.own]).borrowed = Some(mine);
         self.exchange(true, lengths, receive)
     }
@@ -199,9 +213,11 @@ impl Member {
         if team.members_of.len() == 1 {
             for (from, slot) in team.messages[parity].iter().enumerate() {
                 let slot = read(slot);
-                let (all, Range { start, end }) =
-                    (slot.bytes(), lengths.to(from, member..member + 1));
-                receive(from, &all[start..end.min(all.len())]);
+                let part = match lengths {
+                    Lengths::Any => slot.bytes(),
+                    _ => &slot.bytes()[lengths.to(from, member..member + 1)],
+                };
+                receive(from, part);
             }
             return Ok(());
         }

@@ -464,7 +464,7 @@ impl Sending {
     }
 
     /// Sends each rank what was chosen for it and writes what the others send before the next
-    /// submission, which has to join it ([`Sending::record_joints`]). If a rank has no room, the error
+    /// submission, which has to join it ([`Sending::record_grafts`]). If a rank has no room, the error
     /// says how much this one needs.
     ///
     /// # Errors
@@ -596,7 +596,7 @@ impl Sending {
     }
 
     /// Records what makes delivered cells children of the common ones.
-    pub fn record_joints(
+    pub fn record_grafts(
         &self,
         pass: &mut wgpu::ComputePass<'_>,
         params: &mut Params<TreeParams>,

@@ -60,7 +60,6 @@ impl Work<'_> {
 
 /// What is still to be computed with the first choice of cells.
 struct First<'a> {
-    work: &'a Work<'a>,
     floor: Option<&'a BoundKernel>,
     /// Groups that this part's bodies make scattered.
     scattered: u32,
@@ -74,16 +73,17 @@ impl First<'_> {
         (pass, params): (&mut wgpu::ComputePass<'_>, &mut Params<TreeParams>),
         build: &Build,
         buffers: &TreeBuffers,
+        work: &Work<'_>,
         most: u32,
     ) {
-        if !self.work.has_moments {
-            let all = &self.work.tops.top.cells;
+        if !work.has_moments {
+            let all = &work.tops.top.cells;
             let levels = all.iter().map(|cell| cell.level).max().unwrap_or(0);
             build.record_top_moments(pass, params, all.len() as u32, levels);
         }
         if let Some(floor) = self.floor {
             let (singles, room) = buffers.singles;
-            let count = self.work.grouped();
+            let count = work.grouped();
             let reserve = self.scattered.min(room) * GROUP as u32;
             let row = TreeParams { count, reserve, singles, ..Default::default() };
             let row = Some(params.offset_of(row));
@@ -121,7 +121,8 @@ pub(super) struct Grouping<'a> {
 }
 
 impl<'a> Grouping<'a> {
-    /// Of a part of `own` bodies in a cube of half an edge; `most` workgroups are allowed in a row.
+    /// For a part of `own` bodies in a cube whose edge is twice `half`; `most` workgroups are allowed in
+    /// a row.
     pub fn new(
         (crowds, sending): (&'a Crowds, &'a Sending),
         buffers: &'a TreeBuffers,
@@ -207,7 +208,7 @@ impl Stages {
         self.io.lap("boxes");
 
         let margins = self.learnt.margins;
-        let first = First { work, floor: rule.floor.as_ref(), scattered: own_scattered, asked };
+        let first = First { floor: rule.floor.as_ref(), scattered: own_scattered, asked };
         let choice = (&rule.select, margins[0]);
         let (mut chosen, answers) = self.choose(member, build, choice, work, Some(&first)).await?;
         let mut singles = self.scattered(member, build, &first, &answers).await?;
@@ -283,7 +284,7 @@ impl Stages {
                     params: &mut Params<TreeParams>,
                     build: &mut Build| {
             if let Some(first) = first {
-                first.record((pass, params), build, buffers, most);
+                first.record((pass, params), build, buffers, work, most);
                 crowds.record_answers(pass, params, &first.asked, most);
             }
         };
@@ -346,7 +347,7 @@ impl Stages {
                       params: &mut Params<TreeParams>,
                       build: &mut Build| {
             build.record_scattered(pass, params, strengths, to_scatter);
-            sending.record_joints(pass, params, joined, most);
+            sending.record_grafts(pass, params, joined, most);
         };
         self.io.submit(build, record, &[], &[]).await.map(|_| ())
     }
