@@ -88,6 +88,30 @@ pub(crate) fn for_all<T: Send>(items: &mut [T], change: impl Fn(&mut T) + Sync +
     items.par_iter_mut().with_min_len(SHARE).for_each(change);
 }
 
+/// The bodies that this process has, if each of several has some of them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rows {
+    /// Their numbers; the processes, in their order, have one range after the other.
+    pub own: Range<usize>,
+    /// The number of bodies of all processes.
+    pub n: usize,
+}
+
+impl Rows {
+    /// All `n` bodies.
+    pub fn all(n: usize) -> Self {
+        Self { own: 0..n, n }
+    }
+
+    /// Indices, among the bodies of this process, of those whose numbers are multiples of a stride
+    /// that leaves at most `most` of those of all processes.
+    pub(crate) fn sampled(&self, most: usize) -> impl Iterator<Item = usize> {
+        let stride = self.n.div_ceil(most).max(1);
+        let first = self.own.start.next_multiple_of(stride) - self.own.start;
+        (first..self.own.len()).step_by(stride)
+    }
+}
+
 /// N bodies as a structure of arrays. All arrays have the same length n.
 ///
 /// Units are the caller's with G = 1, unless a [`crate::units::Units`] says otherwise.
@@ -125,7 +149,7 @@ impl Bodies {
     /// all cores.
     pub(crate) fn zeroed(n: usize) -> Self {
         Self {
-            id: Self::numbered(n),
+            id: Self::numbered(0..n),
             mass: vec![0.0; n],
             position: bytemuck::zeroed_vec(n),
             velocity: bytemuck::zeroed_vec(n),
@@ -134,9 +158,9 @@ impl Bodies {
         }
     }
 
-    /// The ids 0 to n - 1.
-    pub(crate) fn numbered(n: usize) -> Vec<u64> {
-        (0..n).into_par_iter().with_min_len(SHARE).map(|i| i as u64).collect()
+    /// These numbers as ids.
+    pub(crate) fn numbered(rows: Range<usize>) -> Vec<u64> {
+        rows.into_par_iter().with_min_len(SHARE).map(|i| i as u64).collect()
     }
 
     /// A clone made by all cores: for a million bodies most of the time goes into touching new

@@ -204,6 +204,15 @@ impl Error {
         self
     }
 
+    /// The error about a body of a process whose bodies have the numbers from `first` on.
+    #[must_use]
+    pub fn numbered_from(mut self, first: usize) -> Self {
+        if let Self::Body { index, .. } = &mut self {
+            *index += first;
+        }
+        self
+    }
+
     /// A file with wrong content.
     pub fn file(path: &Path, problem: impl Into<String>) -> Self {
         Self::File { path: path.to_owned(), problem: problem.into() }

@@ -18,12 +18,11 @@
 use std::fmt;
 
 use glam::DVec3;
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::bodies::Bodies;
+use crate::bodies::{Bodies, Rows};
 use crate::error::{Error, Result};
-use crate::math::{sum_of, sum_vec_of};
+use crate::math::{AllReduce, Alone, all_largest_of, all_sums_of};
 
 mod call;
 mod coincident;
@@ -92,12 +91,27 @@ impl Frame {
     /// or fast bodies draw the centre of mass away from the others, the origin stays with the
     /// others.
     pub fn of(bodies: &Bodies, gravitational_constant: f64, now: f64) -> Self {
-        let heaviest = bodies.mass.par_iter().copied().reduce(|| 0.0, f64::max);
+        let rows = Rows::all(bodies.len());
+        Alone::always(Self::of_all(&Alone, &rows, bodies, gravitational_constant, now))
+    }
+
+    /// [`Frame::of`] for the bodies of all processes, of which this one has `bodies`.
+    ///
+    /// # Errors
+    /// As of [`AllReduce`].
+    pub(crate) fn of_all(
+        all: &dyn AllReduce,
+        rows: &Rows,
+        bodies: &Bodies,
+        gravitational_constant: f64,
+        now: f64,
+    ) -> Result<Self> {
+        let heaviest = all_largest_of(all, bodies.len(), |i| bodies.mass[i])?;
         // Masses relative to the heaviest, so that their sums and moments fit f64 in any units.
         let weight = |i: usize| if heaviest > 0.0 { bodies.mass[i] / heaviest } else { 1.0 };
-        let total = sum_of(bodies.len(), weight);
-        let centre = Spread::of(&bodies.position, &weight, total);
-        let drift = Spread::of(&bodies.velocity, &weight, total);
+        let [total] = all_sums_of(all, bodies.len(), |i| [weight(i)])?;
+        let centre = Spread::of((all, rows), &bodies.position, &weight, total)?;
+        let drift = Spread::of((all, rows), &bodies.velocity, &weight, total)?;
         let origin = centre.unless_within(NEAR);
         let velocity = drift.unless_within(SLOW);
 
@@ -112,7 +126,8 @@ impl Frame {
         } else {
             0
         };
-        Self { origin: origin.into(), velocity: velocity.into(), epoch: now, ..units(length, time) }
+        let units = units(length, time);
+        Ok(Self { origin: origin.into(), velocity: velocity.into(), epoch: now, ..units })
     }
 
     /// The same frame with its origin moved to where it is at the time `now`.
@@ -303,24 +318,40 @@ struct Spread {
 const SAMPLES: usize = 1023;
 
 impl Spread {
-    fn of(vectors: &[DVec3], weight: &(dyn Fn(usize) -> f64 + Sync), total: f64) -> Self {
-        let stride = vectors.len().div_ceil(SAMPLES).max(1);
-        let sample = || vectors.iter().step_by(stride);
-        let along = |axis: usize| median(sample().map(|vector| vector[axis]).collect());
+    fn of(
+        (all, rows): (&dyn AllReduce, &Rows),
+        vectors: &[DVec3],
+        weight: &(dyn Fn(usize) -> f64 + Sync),
+        total: f64,
+    ) -> Result<Self> {
+        let sample = sampled_of_all(all, rows, vectors, SAMPLES)?;
+        let along = |axis: usize| median(sample.iter().map(|vector| vector[axis]).collect());
         let typical = DVec3::new(along(0), along(1), along(2));
-        let distances = sample().map(|vector| length(*vector - typical));
+        let distances = sample.iter().map(|vector| length(*vector - typical));
         let extent = median(distances.filter(|distance| *distance > 0.0).collect());
         // Relative to one of them, so that a large common offset cancels before the sum.
-        let moment = |i: usize| (vectors[i] - typical) * (weight(i) / total);
-        let mean = typical + sum_vec_of(vectors.len(), moment);
+        let moment = |i: usize| ((vectors[i] - typical) * (weight(i) / total)).to_array();
+        let mean = typical + DVec3::from(all_sums_of(all, vectors.len(), moment)?);
         let is_among = length(mean - typical) <= extent;
-        Self { middle: if is_among { mean } else { typical }, extent }
+        Ok(Self { middle: if is_among { mean } else { typical }, extent })
     }
 
     /// The middle, or 0 if that is within a fraction `part` of the extent and so as good.
     fn unless_within(&self, part: f64) -> DVec3 {
         if length(self.middle) > part * self.extent { self.middle } else { DVec3::ZERO }
     }
+}
+
+/// At most `most` vectors of all processes at even strides.
+fn sampled_of_all(
+    all: &dyn AllReduce,
+    rows: &Rows,
+    vectors: &[DVec3],
+    most: usize,
+) -> Result<Vec<DVec3>> {
+    let own: Vec<f64> = rows.sampled(most).flat_map(|i| vectors[i].to_array()).collect();
+    let gathered = all.gather(&own)?;
+    Ok(gathered.as_chunks::<3>().0.iter().copied().map(DVec3::from).collect())
 }
 
 /// The middle one of `values`, or 0 if there is none.

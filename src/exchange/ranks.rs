@@ -112,7 +112,7 @@ impl AllReduce for Ranks {
         }
         let words: Vec<i64> =
             values.iter_mut().flat_map(|sum| std::mem::take(sum).into_words()).collect();
-        for received in self.gather(&words)? {
+        for received in Self::gather(self, &words)? {
             let (received, _) = received.as_chunks::<{ ExactSum::WORDS }>();
             let received = received.iter().map(ExactSum::of_words);
             values.iter_mut().zip(received).for_each(|(sum, part)| sum.add_sum(part));
@@ -125,10 +125,14 @@ impl AllReduce for Ranks {
     }
 
     fn maxima(&self, values: &mut [f64]) -> Result<()> {
-        for received in self.gather(values)? {
+        for received in Self::gather(self, values)? {
             values.iter_mut().zip(received).for_each(|(value, other)| *value = value.max(other));
         }
         Ok(())
+    }
+
+    fn gather(&self, values: &[f64]) -> Result<Vec<f64>> {
+        Ok(Self::gather(self, values)?.concat())
     }
 }
 

@@ -2,8 +2,10 @@
 
 use glam::DVec3;
 
-use super::{Frame, exponent, power};
+use super::{Frame, exponent, power, sampled_of_all};
+use crate::bodies::Rows;
 use crate::error::{Error, Result};
+use crate::math::AllReduce;
 
 /// Largest number of bodies sampled for the middle.
 const SAMPLES: usize = 255;
@@ -26,17 +28,48 @@ impl Frame {
     /// # Errors
     /// Names the farthest source; or a sink or the softening, if those exceed the range.
     pub fn check_reach(&self, sources: &[DVec3]) -> Result<()> {
-        let away = |p: &DVec3| (*p - DVec3::from(self.origin)).abs().max_element();
-        let (mut sample, count) = sampled(sources, away);
-        let Some(middle) = count.checked_sub(1).map(|last| last.div_ceil(2)) else { return Ok(()) };
-        let typical = *sample[..count].select_nth_unstable_by(middle, f64::total_cmp).1;
-        if typical == 0.0 || !(typical < self.length * f64::powi(0.5, 42)) {
-            return Ok(());
-        }
-        let farthest =
-            (0..sources.len()).max_by(|&a, &b| away(&sources[a]).total_cmp(&away(&sources[b])));
-        let index = farthest.unwrap_or_default();
-        if typical >= away(&sources[index]) * f64::powi(0.5, 57) {
+        let (mut sample, count) = sampled(sources, |p| self.away(p));
+        let Some(typical) = self.too_small(&mut sample[..count]) else { return Ok(()) };
+        let most = sources.iter().map(|p| self.away(p)).fold(0.0, larger);
+        self.refuse(typical, most, sources)
+    }
+
+    /// [`Frame::check_reach`] in the frame of a call for the bodies of all processes, of which this
+    /// one has those at `position`, softened by `softening`.
+    ///
+    /// # Errors
+    /// Names the farthest body, if it is one of this process; as of [`AllReduce`].
+    pub(crate) fn check_reach_of_all(
+        all: &dyn AllReduce,
+        rows: &Rows,
+        position: &[DVec3],
+        softening: f64,
+    ) -> Result<()> {
+        let sample = sampled_of_all(all, rows, position, SAMPLES)?;
+        let origin = middle(&sample);
+        let mut most = [farthest(position, origin)];
+        all.maxima(&mut most)?;
+        let frame = Extent { origin, farthest: most[0], heaviest: 1.0 }.frame(&[], softening);
+        let mut sample: Vec<f64> = sample.iter().map(|p| frame.away(p)).collect();
+        let Some(typical) = frame.too_small(&mut sample) else { return Ok(()) };
+        frame.refuse(typical, most[0], position)
+    }
+
+    /// The largest distance from the origin along an axis.
+    fn away(&self, p: &DVec3) -> f64 {
+        (*p - DVec3::from(self.origin)).abs().max_element()
+    }
+
+    /// The typical one of the distances of some sources, if it is too small in this frame.
+    fn too_small(&self, sample: &mut [f64]) -> Option<f64> {
+        let middle = sample.len().checked_sub(1)?.div_ceil(2);
+        let typical = *sample.select_nth_unstable_by(middle, f64::total_cmp).1;
+        (typical != 0.0 && typical < self.length * f64::powi(0.5, 42)).then_some(typical)
+    }
+
+    /// The error for sources of which the farthest are `most` away, if one of these `sources` is.
+    fn refuse(&self, typical: f64, most: f64, sources: &[DVec3]) -> Result<()> {
+        if typical >= most * f64::powi(0.5, 57) {
             let what = "the distance of the farthest sink (or the softening)";
             let allowed = format!(
                 "within 2^58 (2.9e17) times the extent of most sources, {typical:.1e}, in single precision"
@@ -44,6 +77,7 @@ impl Frame {
             let most = self.length * f64::powi(2.0, 15);
             return Err(Error::value(what, format!("{most:.1e} or more"), allowed));
         }
+        let Some(index) = sources.iter().rposition(|p| self.away(p) == most) else { return Ok(()) };
         let [x, y, z] = sources[index].to_array();
         let problem = format!(
             "its position [{x:.3e}, {y:.3e}, {z:.3e}] is not within 2^58 (2.9e17) times the extent of most bodies, \

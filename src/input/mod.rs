@@ -6,15 +6,20 @@ mod isolated;
 mod packed;
 mod parts;
 mod settings;
+#[cfg(not(target_arch = "wasm32"))]
+mod shared;
 mod thrown;
 
 pub use parts::Parts;
+#[cfg(not(target_arch = "wasm32"))]
+pub use shared::build_rows;
 
 use std::path::Path;
 
 use rayon::prelude::*;
 use web_time::Instant;
 
+use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 use crate::field::Field;
 use crate::forces::Method;
@@ -198,6 +203,18 @@ impl InputRequest {
         let bodies = scene.build_with(&|path: &Path| parts.load(path))?;
         let secs = begun.elapsed().as_secs_f64();
         log::info!("scene {}: {} bodies made in {secs:.2} s", scene.name, bodies.len());
+        let follows_field = !self.field.is_empty();
+        let input = self.of_scene(scene, bodies, parts)?;
+        // The step of a scene file is chosen for the field in it.
+        Ok(if follows_field { input.follow_field() } else { input })
+    }
+
+    /// The input of a scene with these bodies.
+    ///
+    /// # Errors
+    ///
+    /// A gravitational constant that is not finite.
+    fn of_scene(&self, scene: Scene, bodies: Bodies, parts: Parts) -> Result<Input> {
         let mut snapshot = Snapshot::new(bodies, 0.0);
         (snapshot.units, snapshot.notes) = parts.finish();
         self.set_gravity(&mut snapshot);
@@ -205,10 +222,9 @@ impl InputRequest {
         snapshot.attributes.insert("seed".to_owned(), scene.seed.to_string());
         let Scene { run, field, integrator, view, .. } = scene;
         let view = Some(view);
+        check_gravity(snapshot.units.gravitational_constant)?;
         let input = Input { snapshot, run, field, integrator, chosen: None, smooth: None, view };
-        let input = input.in_field();
-        // The step of a scene file is chosen for the field in it.
-        Ok(if self.field.is_empty() { input } else { input.follow_field() })
+        Ok(input.in_field())
     }
 
     fn read(&self, path: &Path) -> Result<Input> {

@@ -19,6 +19,9 @@ pub trait AllReduce: Sync {
 
     /// The largest of each; NaN counts as less than all others.
     fn maxima(&self, values: &mut [f64]) -> Result<()>;
+
+    /// The numbers of all processes, in their order.
+    fn gather(&self, values: &[f64]) -> Result<Vec<f64>>;
 }
 
 /// A process that has all bodies.
@@ -35,6 +38,10 @@ impl AllReduce for Alone {
 
     fn maxima(&self, _: &mut [f64]) -> Result<()> {
         Ok(())
+    }
+
+    fn gather(&self, values: &[f64]) -> Result<Vec<f64>> {
+        Ok(values.to_vec())
     }
 }
 

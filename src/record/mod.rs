@@ -26,4 +26,4 @@ pub use energy_log::{EnergyLog, EnergyWarning, Jump, StepRow};
 pub use folder::{Found, Prepared, RunFolder, refuse_names_of_runs};
 pub use plan::Plan;
 pub use runner::{Outcome, energy_initial, restart_of, run, set_restart, set_step, template};
-pub use spread::divide;
+pub use spread::rows;

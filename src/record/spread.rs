@@ -1,11 +1,11 @@
-//! Which files of its snapshots each rank of a run writes, and which bodies it reads for that.
+//! Which files of its snapshots each rank of a run writes, and which bodies it has for that.
 
 use std::ops::Range;
 
-use crate::error::Result;
+use crate::bodies::Rows;
 use crate::settings::FileCount;
-use crate::sim::Simulation;
-use crate::snapshot::{Snapshot, share};
+use crate::sim::{Choice, Settings, Simulation, divides};
+use crate::snapshot::share;
 
 /// The part of this process in writing snapshots.
 #[derive(Clone, Copy, Debug)]
@@ -23,10 +23,13 @@ pub(super) struct Spread {
 
 impl Spread {
     pub fn of(sim: &Simulation, files: FileCount) -> Self {
-        let ranks = sim.choice().ranks.as_ref();
+        Self { first: sim.rows().start, ..Self::among(sim.choice(), sim.len(), files) }
+    }
+
+    fn among(choice: &Choice, n: usize, files: FileCount) -> Self {
+        let ranks = choice.ranks.as_ref();
         let (rank, ranks) = ranks.map_or((0, 1), |ranks| (ranks.rank(), ranks.size()));
-        let n = sim.len();
-        Self { rank, ranks, files: files.of(n, ranks), n, first: sim.rows().start }
+        Self { rank, ranks, files: files.of(n, ranks), n, first: 0 }
     }
 
     /// The files that it writes; a single one is the first rank's.
@@ -43,17 +46,11 @@ impl Spread {
     }
 }
 
-/// Lets each rank read only the bodies of the `files` that it writes of each snapshot, if the bodies
-/// are spread over ranks. `first`, from which the run goes on, is left with what is read.
-///
-/// # Errors
-/// A rank is gone.
-pub fn divide(sim: &mut Simulation, files: FileCount, first: &mut Snapshot) -> Result<()> {
-    let rows = Spread::of(sim, files).rows();
-    if sim.divide(rows.clone())? {
-        first.keep(&rows);
-    }
-    Ok(())
+/// The bodies that this rank has of a run of `n` bodies, if each has some: those of the `files` that
+/// it writes of each snapshot.
+pub fn rows(choice: &Choice, settings: &Settings, n: usize, files: FileCount) -> Option<Rows> {
+    let own = || Spread::among(choice, n, files).rows();
+    divides(choice, settings, n).then(|| Rows { own: own(), n })
 }
 
 #[cfg(test)]

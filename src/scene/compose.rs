@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use glam::DVec3;
 
 use super::stars::Stars;
-use super::{Elements, Generator, Orbit, Values};
+use super::{Elements, Generator, Orbit, Portion, Values};
 use crate::bodies::{Bodies, Component, Role, for_all};
 use crate::error::{Error, Result};
 use crate::scene::MAX_BODIES;
@@ -20,6 +20,21 @@ pub(crate) enum Source {
     Body(f64),
     /// A snapshot file.
     File(PathBuf),
+}
+
+impl Source {
+    /// The number of its bodies; `None` if a file decides.
+    pub fn n(&self) -> Option<usize> {
+        match self {
+            Self::Generator(generator, values, _) => match values.get("n") {
+                Some(n) => Some(n as usize),
+                // Generators without `n` make two or three bodies.
+                None => (generator.build)(values, 0, &Portion::WHOLE).ok().map(|made| made.len()),
+            },
+            Self::Body(_) => Some(1),
+            Self::File(_) => None,
+        }
+    }
 }
 
 /// One part of a composed scene.
@@ -62,19 +77,26 @@ pub(crate) enum About {
 impl PartOrbit {
     /// Moves `bodies` from rest at the origin to their place on the orbit. `before` has one body for
     /// each of `parts` before this one.
-    pub fn place(&self, bodies: &mut Bodies, parts: &[Part], before: &Bodies) -> Result<()> {
+    pub fn place(
+        &self,
+        bodies: &mut Bodies,
+        parts: &[Part],
+        before: &Bodies,
+        portion: &Portion<'_>,
+    ) -> Result<()> {
+        let total = portion.total_mass(bodies)?;
         let named;
         let (centre, own) = match &self.about {
             About::Mass(mass) => {
                 named = single_body(*mass);
                 (&named, 0.0)
             }
-            About::All => (before, bodies.total_mass()),
+            About::All => (before, total),
             About::Named(names) => {
                 let is_named =
                     |&k: &usize| parts[k].name.as_ref().is_some_and(|n| names.contains(n));
                 named = before.selected((0..before.len()).filter(is_named));
-                (&named, bodies.total_mass())
+                (&named, total)
             }
         };
         let (x, v) = self.elements.state(centre.total_mass() + own)?;
@@ -95,12 +117,13 @@ pub(crate) fn single_body(mass: f64) -> Bodies {
 impl Part {
     /// Scales and rotates the bodies about their centre of mass, then moves that to the part's
     /// position.
-    pub fn place(&self, bodies: &mut Bodies) {
-        bodies.recentre();
+    pub fn place(&self, bodies: &mut Bodies, portion: &Portion<'_>) -> Result<()> {
+        portion.recentre(bodies)?;
         scale(bodies, self.length_scale, self.mass_scale);
         let [spin, tilt, node] = self.turn;
         Rotation::new(spin, tilt, node).turn_bodies(bodies);
         bodies.shift(self.position, self.velocity);
+        Ok(())
     }
 }
 
@@ -121,28 +144,35 @@ pub(crate) fn name_components(bodies: &mut Bodies, name: impl Fn(&str) -> String
 
 /// Puts two groups, each with its centre of mass at rest at the origin, on `orbit` as if they were
 /// point masses; their common centre of mass is at rest at the origin.
-pub(crate) fn on_orbit(first: Bodies, mut second: Bodies, orbit: &Orbit) -> Result<Bodies> {
-    let (position, velocity) = orbit.start(first.total_mass() + second.total_mass())?;
+pub(crate) fn on_orbit(
+    first: Bodies,
+    mut second: Bodies,
+    orbit: &Orbit,
+    portion: &Portion<'_>,
+) -> Result<Bodies> {
+    let mass = portion.total_mass(&first)? + portion.total_mass(&second)?;
+    let (position, velocity) = orbit.start(mass)?;
     second.shift(position, velocity);
-    join([first, second])
+    join([first, second], portion)
 }
 
-/// All groups as one, with ids from 0 and the centre of mass at rest at the origin.
-pub(crate) fn join(groups: impl IntoIterator<Item = Bodies>) -> Result<Bodies> {
+/// All groups as one, with the centre of mass at rest at the origin.
+pub(crate) fn join(
+    groups: impl IntoIterator<Item = Bodies>,
+    portion: &Portion<'_>,
+) -> Result<Bodies> {
     let mut all = append(groups)?;
-    all.recentre();
+    portion.recentre(&mut all)?;
     Ok(all)
 }
 
-/// All groups as one, where they are, with ids from 0.
+/// All groups as one, where they are.
 pub(crate) fn append(groups: impl IntoIterator<Item = Bodies>) -> Result<Bodies> {
     let mut groups = groups.into_iter();
     let mut all = groups.next().unwrap_or_default();
     for group in groups {
         all.append(&group)?;
     }
-    check_count(all.len())?;
-    all.id = Bodies::numbered(all.len());
     Ok(all)
 }
 

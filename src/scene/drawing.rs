@@ -50,24 +50,37 @@ impl Streams {
         (0..n.div_ceil(BLOCK)).into_par_iter().flat_map_iter(block).collect()
     }
 
-    /// Fills positions and velocities in groups of K bodies: `of(k, stream)` makes group k, one
-    /// after another in a block. K divides [`BLOCK`]; the last group may be cut.
+    /// Fills the positions and velocities of the bodies from number `first` on, in groups of K:
+    /// `of(k, stream)` makes group k, one after another from the beginning of a block. K divides
+    /// [`BLOCK`]; the first and the last group may be cut.
     pub fn fill_motions<const K: usize>(
         self,
+        first: usize,
         (position, velocity): (&mut [DVec3], &mut [DVec3]),
         of: impl Fn(usize, &mut Stream) -> [(DVec3, DVec3); K] + Sync,
     ) {
         const { assert!(BLOCK.is_multiple_of(K)) };
-        let blocks = position.par_chunks_mut(BLOCK).zip(velocity.par_chunks_mut(BLOCK));
-        blocks.enumerate().for_each(|(block, (position, velocity))| {
-            let mut stream = self.block(block);
-            let groups = position.chunks_mut(K).zip(velocity.chunks_mut(K));
-            for (k, (position, velocity)) in groups.enumerate() {
-                let group = of(block * (BLOCK / K) + k, &mut stream);
-                for ((x, v), made) in position.iter_mut().zip(velocity).zip(group) {
-                    (*x, *v) = made;
+        let head = (first.next_multiple_of(BLOCK) - first).min(position.len());
+        let (head_x, position) = position.split_at_mut(head);
+        let (head_v, velocity) = velocity.split_at_mut(head);
+        let fill = |begin: usize, position: &mut [DVec3], velocity: &mut [DVec3]| {
+            let mut stream = self.block(begin / BLOCK);
+            let first_of_block = begin / BLOCK * BLOCK;
+            for row in (first_of_block..begin + position.len()).step_by(K) {
+                for (k, (x, v)) in of(row / K, &mut stream).into_iter().enumerate() {
+                    let at = (row + k).wrapping_sub(begin);
+                    if at < position.len() {
+                        (position[at], velocity[at]) = (x, v);
+                    }
                 }
             }
+        };
+        if head > 0 {
+            fill(first, head_x, head_v);
+        }
+        let blocks = position.par_chunks_mut(BLOCK).zip(velocity.par_chunks_mut(BLOCK));
+        blocks.enumerate().for_each(|(block, (position, velocity))| {
+            fill(first + head + block * BLOCK, position, velocity);
         });
     }
 }
@@ -77,13 +90,19 @@ mod tests {
     use super::*;
 
     fn motions(n: usize) -> Vec<DVec3> {
-        let [mut position, mut velocity] = [(); 2].map(|()| vec![DVec3::ZERO; n]);
-        Streams::new(3, 1).fill_motions((&mut position, &mut velocity), |k, stream| {
+        let [mut position, mut velocity] = motions_of(0..n);
+        position.append(&mut velocity);
+        position
+    }
+
+    fn motions_of(rows: std::ops::Range<usize>) -> [Vec<DVec3>; 2] {
+        let first = rows.start;
+        let [mut position, mut velocity] = [(); 2].map(|()| vec![DVec3::ZERO; rows.len()]);
+        Streams::new(3, 1).fill_motions(first, (&mut position, &mut velocity), |k, stream| {
             let x = stream.in_ball() + DVec3::splat(k as f64);
             [(x, stream.direction()), (-x, DVec3::X)]
         });
-        position.append(&mut velocity);
-        position
+        [position, velocity]
     }
 
     #[test]
@@ -98,6 +117,10 @@ mod tests {
         // Group k of a pair begins at body 2 k, also in later blocks.
         assert!((all[2 * BLOCK] - DVec3::splat(BLOCK as f64)).length() <= 1.0);
         assert_eq!(all[2 * BLOCK + 1], -all[2 * BLOCK]);
+        for rows in [0..n, 5..6, 17..BLOCK, BLOCK - 1..2 * BLOCK + 3, 2 * BLOCK..n, n..n] {
+            let [x, v] = motions_of(rows.clone());
+            assert_eq!((&x[..], &v[..]), (&all[rows.clone()], &all[n + rows.start..n + rows.end]));
+        }
     }
 
     #[test]

@@ -25,6 +25,7 @@ mod king;
 mod orbit;
 mod orbit_text;
 mod origin;
+mod portion;
 mod rng;
 mod rotation;
 #[allow(clippy::module_inception)]
@@ -39,6 +40,7 @@ mod view_text;
 pub use elements::{Anomaly, Elements, Size};
 pub use hints::{CameraHint, Colouring, IntegratorHints, Keyframe, Moment, RunHints, ViewHints};
 pub use orbit::Orbit;
+pub use portion::Portion;
 pub use scene::{Loader, Scene};
 pub use test_bodies::{Spread, test_bodies};
 pub use values::{Kind, Parameter, Values};
@@ -58,9 +60,9 @@ pub struct Generator {
     pub summary: &'static str,
     /// Its parameters, in the order in which they are shown.
     pub parameters: &'static [Parameter],
-    /// Makes the bodies from values within their ranges and a seed, with the centre of mass at rest
-    /// at the origin.
-    pub build: fn(&Values, u64) -> Result<Bodies>,
+    /// Makes the bodies of a portion from values within their ranges and a seed, with the centre of
+    /// mass of all at rest at the origin.
+    pub build: fn(&Values, u64, &Portion<'_>) -> Result<Bodies>,
 }
 
 impl Generator {

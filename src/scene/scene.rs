@@ -6,7 +6,7 @@ use super::compose::{
     About, Part, Source, append, check_count, join, name_components, on_orbit, single_body,
 };
 use super::finer::Finer;
-use super::{IntegratorHints, Kind, Orbit, Parameter, RunHints, Values, ViewHints, text};
+use super::{IntegratorHints, Kind, Orbit, Parameter, Portion, RunHints, Values, ViewHints, text};
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 use crate::field::Field;
@@ -193,19 +193,25 @@ impl Scene {
 
     /// The number of bodies that the scene will have; `None` if it depends on files.
     pub fn n(&self) -> Option<usize> {
-        let count = |source: &Source| match source {
-            Source::Generator(generator, values, _) => match values.get("n") {
-                Some(n) => Some(n as usize),
-                // Generators without `n` make two or three bodies.
-                None => (generator.build)(values, 0).ok().map(|bodies| bodies.len()),
-            },
-            Source::Body(_) => Some(1),
-            Source::File(_) => None,
-        };
         match &self.contents {
-            Contents::Single(source) => count(source),
-            Contents::Composed(parts, _) => parts.iter().map(|part| count(&part.source)).sum(),
+            Contents::Single(source) => source.n(),
+            Contents::Composed(parts, _) => parts.iter().map(|part| part.source.n()).sum(),
         }
+    }
+
+    /// The number of bodies, if several processes can each make some of them: not those of files, nor
+    /// stars with masses or companions.
+    pub(crate) fn n_if_divisible(&self) -> Option<usize> {
+        let is_divisible = |source: &Source| match source {
+            Source::Generator(_, _, stars) => stars.are_plain(),
+            Source::Body(_) => true,
+            Source::File(_) => false,
+        };
+        let divisible = match &self.contents {
+            Contents::Single(source) => is_divisible(source),
+            Contents::Composed(parts, _) => parts.iter().all(|part| is_divisible(&part.source)),
+        };
+        self.n().filter(|_| divisible)
     }
 
     /// Sets the total number of bodies. Generated parts share it in the old proportions.
@@ -270,51 +276,78 @@ impl Scene {
     /// Those of `load` and of the generators; an orbit that cannot be started; bodies that
     /// [`Bodies::validate`] rejects.
     pub fn build_with(&self, load: &Loader) -> Result<Bodies> {
+        let bodies = self.build_portion(load, &Portion::WHOLE)?;
+        bodies.validate()?;
+        Ok(bodies)
+    }
+
+    /// Makes the bodies of a portion. If that is not all, [`Scene::n_if_divisible`] has said how many
+    /// there are.
+    ///
+    /// # Errors
+    /// Those of [`Scene::build_with`]; another process is gone.
+    pub(crate) fn build_portion(&self, load: &Loader, portion: &Portion<'_>) -> Result<Bodies> {
         self.n().map_or(Ok(()), check_count)?;
-        let bodies = match &self.contents {
+        let mut bodies = match &self.contents {
             Contents::Single(source) => {
-                join([self.make(source, self.seed, self.run.softening, [1.0; 2], load)?])?
+                let softening = self.run.softening;
+                join(
+                    [self.make(source, self.seed, softening, [1.0; 2], (load, portion))?],
+                    portion,
+                )?
             }
             Contents::Composed(parts, orbit) => {
                 let mut groups = Vec::with_capacity(parts.len());
                 // One body for each part.
                 let mut before = Bodies::default();
+                let mut first = 0;
                 for (k, part) in parts.iter().enumerate() {
-                    let mut group = self.make_part(parts, k, load)?;
+                    let n = part.source.n();
+                    let own = portion.of_part(&(first..n.map_or(usize::MAX, |n| first + n)));
+                    let mut group = self.make_part(parts, k, load, &own)?;
+                    first += n.unwrap_or(group.len());
                     if let Some(orbit) = &part.orbit {
                         if let (About::Mass(mass), true) = (&orbit.about, self.field.is_empty()) {
                             let allowed = "the name of a part: without a field there is no mass that stays at the origin";
                             return Err(Error::value("what an orbit is 'about'", mass, allowed));
                         }
-                        orbit.place(&mut group, parts, &before)?;
+                        orbit.place(&mut group, parts, &before, portion)?;
                     }
-                    let (position, velocity) = group.centre_of_mass();
-                    before.push(group.total_mass(), position, velocity, 0);
+                    let (mass, position, velocity) = portion.centre_of_mass(&group)?;
+                    before.push(mass, position, velocity, 0);
                     groups.push(group);
                 }
                 // A field fixes the coordinates: parts then stay where they are placed.
                 let is_placed = !self.field.is_empty() && orbit.is_none();
                 match (orbit, <[Bodies; 2]>::try_from(groups)) {
-                    (Some(orbit), Ok([first, second])) => on_orbit(first, second, orbit)?,
+                    (Some(orbit), Ok([first, second])) => on_orbit(first, second, orbit, portion)?,
                     (_, Ok(two)) if is_placed => append(two)?,
                     (_, Err(groups)) if is_placed => append(groups)?,
-                    (_, Ok(two)) => join(two)?,
-                    (_, Err(groups)) => join(groups)?,
+                    (_, Ok(two)) => join(two, portion)?,
+                    (_, Err(groups)) => join(groups, portion)?,
                 }
             }
         };
-        bodies.validate()?;
+        let n = self.n_if_divisible().unwrap_or(bodies.len());
+        check_count(n)?;
+        bodies.id = Bodies::numbered(portion.rows(n));
         Ok(bodies)
     }
 
-    fn make_part(&self, parts: &[Part], k: usize, load: &Loader) -> Result<Bodies> {
+    fn make_part(
+        &self,
+        parts: &[Part],
+        k: usize,
+        load: &Loader,
+        portion: &Portion<'_>,
+    ) -> Result<Bodies> {
         let part = &parts[k];
         // Parts with the same generator must differ; the golden ratio spreads neighbouring numbers.
         let own = self.seed.wrapping_add((k as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let softening = self.run.softening / part.length_scale;
         let scales = [part.length_scale, part.mass_scale];
         let mut bodies =
-            self.make(&part.source, part.seed.unwrap_or(own), softening, scales, load)?;
+            self.make(&part.source, part.seed.unwrap_or(own), softening, scales, (load, portion))?;
         match &part.name {
             Some(name) if matches!(part.source, Source::Body(_)) => {
                 name_components(&mut bodies, |_| name.clone());
@@ -325,7 +358,7 @@ impl Scene {
             }
             None => {}
         }
-        part.place(&mut bodies);
+        part.place(&mut bodies, portion)?;
         Ok(bodies)
     }
 
@@ -337,7 +370,7 @@ impl Scene {
         seed: u64,
         softening: f64,
         scales: [f64; 2],
-        load: &Loader,
+        (load, portion): (&Loader, &Portion<'_>),
     ) -> Result<Bodies> {
         match source {
             Source::Generator(generator, values, stars) => {
@@ -350,11 +383,11 @@ impl Scene {
                     let least = generator.parameter("n")?.min as usize;
                     values.set("n", stars.systems(n).max(least) as f64)?;
                 }
-                let bodies = (generator.build)(&values, seed)?;
+                let bodies = (generator.build)(&values, seed, portion)?;
                 let n = n.unwrap_or(bodies.len());
                 stars.populate(bodies, n, seed, &self.units, scales)
             }
-            Source::Body(mass) => Ok(single_body(*mass)),
+            Source::Body(mass) => Ok(portion.of(single_body(*mass))),
             Source::File(path) => {
                 let bodies = load(path)?;
                 bodies.validate()?;

@@ -5,7 +5,6 @@
 //! for it, a browser does not.
 
 use std::future::Future;
-use std::ops::Range;
 use std::pin::Pin;
 use std::sync::Arc;
 
@@ -96,25 +95,10 @@ pub trait Backend: Send {
     /// What it has observed since the last call.
     fn take_observed(&mut self) -> Observed;
 
-    /// The bodies, if each of several ranks reads some of them.
-    fn divided(&mut self) -> Option<&mut dyn Divided> {
-        None
-    }
-
     /// What a step that varies needs, if it can take such steps.
     fn varying(&mut self) -> Option<&mut dyn Varying> {
         None
     }
-}
-
-/// Bodies that are spread over ranks, which all read and compute potentials at the same time.
-pub trait Divided {
-    /// From now on this rank reads only bodies `rows`; at first each reads all. All ranks make the
-    /// call, each with its rows.
-    ///
-    /// # Errors
-    /// A rank is gone.
-    fn set_rows(&mut self, rows: Range<usize>) -> Result<()>;
 }
 
 /// The error of the rank whose body has the lowest number, on all ranks, if one found a body wrong.
@@ -228,7 +212,7 @@ pub(super) async fn open(
     settings: &Settings,
     restart: Option<&Restart>,
 ) -> Result<Box<dyn Backend>> {
-    let n = bodies.len();
+    let n = choice.rows.as_ref().map_or(bodies.len(), |rows| rows.n);
     let suits = |entry: &&BackendEntry| (entry.suits)(choice, settings, n);
     let entry = BACKENDS.iter().find(suits).unwrap_or(&super::host::BACKEND);
     (entry.open)(choice, bodies, settings, restart).await

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::{EngineKind, Settings};
+use crate::bodies::Rows;
 use crate::error::{Error, Result};
 use crate::forces::Method;
 use crate::gpu::{DeviceCount, Gpu};
@@ -32,6 +33,8 @@ pub struct Choice {
     /// The ranks that share the bodies, if there are several.
     #[cfg(not(target_arch = "wasm32"))]
     pub ranks: Option<crate::exchange::Ranks>,
+    /// The bodies that this rank has, if each has some of them: see [`super::divides`].
+    pub rows: Option<Rows>,
     /// Whether the ranks have different kinds of engines, so that each rank's host calls its own.
     pub is_mixed: bool,
 }
@@ -55,6 +58,7 @@ impl Choice {
             others,
             #[cfg(not(target_arch = "wasm32"))]
             ranks: None,
+            rows: None,
             is_mixed: false,
         }
     }

@@ -32,8 +32,8 @@ mod suggest;
 mod varying;
 
 pub use backend::{
-    Backend, BackendEntry, BlocksView, BoxFuture, Capabilities, Divided, Observed, OnDevice,
-    OnHost, OpenBackend, Watch,
+    Backend, BackendEntry, BlocksView, BoxFuture, Capabilities, Observed, OnDevice, OnHost,
+    OpenBackend, Watch,
 };
 pub use choice::{ASKED_FOR, Choice};
 pub use choose::{choose, choose_on};
@@ -50,7 +50,7 @@ pub use crate::gpu::{DevicePart, Share};
 pub use crate::settings::Domains;
 pub use crate::tuned::Known;
 #[cfg(not(target_arch = "wasm32"))]
-pub use group::{DeviceGroup, Exchanged};
+pub use group::{DeviceGroup, Exchanged, divides};
 pub use host::HostState;
 pub use settings::Settings;
 pub use simulation::{Simulation, State};

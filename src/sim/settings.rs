@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::clock::{MOST_STEPS, check_advance, check_dt};
 use super::{Clock, EngineKind, State};
-use crate::bodies::Bodies;
+use crate::bodies::{Bodies, Rows};
 use crate::diagnostics::{Diagnostics, diagnose_all};
 use crate::error::{Error, Result};
 use crate::field::Field;
@@ -124,13 +124,44 @@ impl Settings {
     /// At the beginning of a run: a body so far from most others that these have no distances in
     /// f32, as on the CPU.
     pub(crate) fn frame_of(&self, bodies: &Bodies, now: f64) -> Result<Frame> {
+        let rows = Rows::all(bodies.len());
+        self.check_reach_of_all(&Alone, &rows, bodies)?;
+        self.frame_of_all(&Alone, &rows, bodies, now)
+    }
+
+    /// Checks at the beginning of a run that no body of this process is out of reach: see
+    /// [`Settings::frame_of`].
+    ///
+    /// # Errors
+    /// Names the farthest body, by its number among those of this process; as of [`AllReduce`].
+    pub(crate) fn check_reach_of_all(
+        &self,
+        all: &dyn AllReduce,
+        rows: &Rows,
+        bodies: &Bodies,
+    ) -> Result<()> {
+        if self.frame.is_some() {
+            return Ok(());
+        }
+        let checked = Frame::check_reach_of_all(all, rows, &bodies.position, self.softening);
+        checked.map_err(|error| error.with_ids(&bodies.id))
+    }
+
+    /// The frame of a run of the bodies of all processes, of which this one has `bodies`.
+    ///
+    /// # Errors
+    /// As of [`AllReduce`].
+    pub(crate) fn frame_of_all(
+        &self,
+        all: &dyn AllReduce,
+        rows: &Rows,
+        bodies: &Bodies,
+        now: f64,
+    ) -> Result<Frame> {
         if let Some(frame) = self.frame {
             return Ok(frame);
         }
-        let position = &bodies.position;
-        let reach = Frame::of_call(position, position, &bodies.mass, self.softening);
-        reach.check_reach(position).map_err(|error| error.with_ids(&bodies.id))?;
-        let frame = Frame::of(bodies, self.gravitational_constant, now);
+        let frame = Frame::of_all(all, rows, bodies, self.gravitational_constant, now)?;
         Ok(match self.field.is_empty() {
             true => frame,
             false => Frame { velocity: [0.0; 3], ..frame },

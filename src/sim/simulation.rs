@@ -32,8 +32,6 @@ pub struct Simulation {
     /// The fields that do not change: ids, masses, components; without positions and velocities,
     /// which the backend has. Empty if it has bodies in host memory.
     host_fields: Bodies,
-    /// If this is one of several ranks that each read some of the bodies: which, and of how many.
-    rows: Option<(Range<usize>, usize)>,
 }
 
 /// The bodies and their accelerations at one time.
@@ -88,15 +86,25 @@ impl Simulation {
         mut settings: Settings,
         restart: Option<&Restart>,
     ) -> Result<Self> {
-        bodies.validate()?;
         settings.validate()?;
         settings.check_same_bits()?;
         settings.method = Some(choice.method);
+        let n = match &choice.rows {
+            #[cfg(not(target_arch = "wasm32"))]
+            Some(rows) => {
+                super::group::check_rows(&choice, rows, &bodies, &settings)?;
+                rows.n
+            }
+            _ => {
+                bodies.validate()?;
+                bodies.len()
+            }
+        };
         #[cfg(not(target_arch = "wasm32"))]
         {
             settings.spread |= choice.ranks.is_some();
         }
-        super::shapes::settle(&mut settings, &choice, bodies.len())?;
+        super::shapes::settle(&mut settings, &choice, n)?;
         Self::open_unchecked(choice, bodies, settings, restart).await
     }
 
@@ -128,8 +136,7 @@ impl Simulation {
         };
         let clock = Clock::new(settings.start, settings.steps_before, settings.dt);
         let host_fields = Bodies::default();
-        let rows = None;
-        let mut opened = Self { backend, clock, varying, settings, choice, host_fields, rows };
+        let mut opened = Self { backend, clock, varying, settings, choice, host_fields };
         opened.keep_fields(bodies);
         Ok(opened)
     }
@@ -237,12 +244,14 @@ impl Simulation {
 
     /// Number of bodies.
     pub fn len(&self) -> usize {
-        self.rows.as_ref().map_or(self.fields().len(), |(_, n)| *n)
+        self.choice.rows.as_ref().map_or(self.fields().len(), |rows| rows.n)
     }
 
-    /// The bodies that this process reads: all, unless [`Simulation::divide`] says otherwise.
+    /// The bodies that this process has and reads: all, unless each of several ranks has some
+    /// ([`super::divides`]). Then states, potentials and diagnostics are read by all ranks at the same
+    /// time.
     pub fn rows(&self) -> Range<usize> {
-        self.rows.as_ref().map_or(0..self.len(), |(rows, _)| rows.clone())
+        self.choice.rows.as_ref().map_or(0..self.len(), |rows| rows.own.clone())
     }
 
     /// Always false: a simulation has at least one body.
@@ -419,10 +428,7 @@ impl Simulation {
         let acceleration = self.read_into(&mut bodies).await?;
         let (step, now) = (self.clock.steps(), self.time());
         let first = self.rows().start;
-        let checked = bodies.check_range().map_err(|error| match error {
-            Error::Body { index, id, problem } => Error::Body { index: first + index, id, problem },
-            other => other,
-        });
+        let checked = bodies.check_range().map_err(|error| error.numbered_from(first));
         #[cfg(not(target_arch = "wasm32"))]
         let checked = super::backend::first_of_all(self.readers(), checked);
         checked.map_err(|error| with_time(error, &format!("by step {step} (t = {now})")))?;
@@ -476,7 +482,7 @@ impl Simulation {
     /// # Errors
     /// Bodies out of range; those of the engine. On an error nothing has changed.
     pub async fn replace(&mut self, bodies: Bodies) -> Result<()> {
-        if self.rows.is_some() {
+        if self.choice.rows.is_some() {
             let allowed = "one that reads all bodies, if they are to be changed";
             return Err(Error::value("this rank", "one that reads some of the bodies", allowed));
         }
@@ -536,29 +542,14 @@ fn with_time(error: Error, when: &str) -> Error {
 
 #[cfg(not(target_arch = "wasm32"))]
 impl Simulation {
-    /// From now on this rank reads only bodies `rows`, if the bodies are spread over ranks; says
-    /// whether they are. States, potentials and diagnostics are then read by all ranks at the same
-    /// time, and a state has the bodies of its rank. All ranks make the call.
-    ///
-    /// # Errors
-    /// A rank is gone.
-    pub fn divide(&mut self, rows: Range<usize>) -> Result<bool> {
-        let n = self.len();
-        let Some(divided) = self.backend.divided() else { return Ok(false) };
-        divided.set_rows(rows.clone())?;
-        self.host_fields.keep(&rows);
-        self.rows = Some((rows, n));
-        Ok(true)
-    }
-
-    /// Whether each of several ranks reads some of the bodies.
+    /// Whether each of several ranks has some of the bodies.
     pub(crate) fn is_divided(&self) -> bool {
-        self.rows.is_some()
+        self.choice.rows.is_some()
     }
 
-    /// The ranks, if each reads some of the bodies.
+    /// The ranks, if each has some of the bodies.
     fn readers(&self) -> Option<&Ranks> {
-        self.choice.ranks.as_ref().filter(|_| self.rows.is_some())
+        self.choice.ranks.as_ref().filter(|_| self.choice.rows.is_some())
     }
 
     /// Takes `n` steps, blocking.

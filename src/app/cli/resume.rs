@@ -75,16 +75,23 @@ pub fn main(args: &Args) -> Result<Ended> {
         ))?;
     }
     let waiting = print::waiting("first forces");
-    let restart = restart_of(&found.snapshot);
-    let bodies = std::mem::take(&mut found.snapshot.bodies);
-    let mut sim = match ranks::ranks() {
-        None => Simulation::resume(bodies, settings, restart.as_ref())?,
+    let n = found.snapshot.bodies.len();
+    let choice = match ranks::ranks() {
+        None => None,
         Some(ranks) => {
-            let choice = together::choose_for_resume(ranks, bodies.len(), &mut settings)?;
-            pollster::block_on(Simulation::open_on(choice, bodies, settings, restart.as_ref()))?
+            let mut choice = together::choose_for_resume(ranks, n, &mut settings)?;
+            choice.rows = record::rows(&choice, &settings, n, folder.plan.files);
+            choice.rows.iter().for_each(|rows| found.snapshot.keep(&rows.own));
+            Some(choice)
         }
     };
-    record::divide(&mut sim, folder.plan.files, &mut found.snapshot)?;
+    let restart = restart_of(&found.snapshot);
+    let restart = restart.as_ref();
+    let bodies = std::mem::take(&mut found.snapshot.bodies);
+    let mut sim = match choice {
+        None => Simulation::resume(bodies, settings, restart)?,
+        Some(choice) => pollster::block_on(Simulation::open_on(choice, bodies, settings, restart))?,
+    };
     found.snapshot.bodies = sim.bodies()?;
     drop(waiting);
     if let ([was], Some(gpu)) = (folder.plan.adapter.as_slice(), &sim.choice().gpu)

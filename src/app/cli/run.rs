@@ -14,7 +14,9 @@ use crate::ranks;
 use gravitile::diagnostics::Diagnostics;
 use gravitile::error::Error;
 use gravitile::gpu::DeviceCount;
+use gravitile::input::build_rows;
 use gravitile::record::{self, EnergyLog, EnergyWarning, Outcome, Plan, Prepared, RunFolder};
+use gravitile::scene::Scene;
 use gravitile::settings::RunRequest;
 use gravitile::sim::{
     Choice, Domains, EngineKind, EvenSteps, LONGEST, Settings, Simulation, even_steps, run_steps,
@@ -54,12 +56,18 @@ pub fn main(args: &Args) -> Result<Ended> {
     {
         return Err(Error::value("--until", until, "a finite time").into());
     }
-    args.input.check_memory()?;
-    let mut input = args.input.load(args.steps.eps)?;
+    let (mut input, scene) = match ranks::ranks().filter(|ranks| ranks.size() > 1) {
+        Some(_) if args.thrown.throw.is_empty() => args.input.describe(args.steps.eps)?,
+        _ => {
+            args.input.check_memory()?;
+            (args.input.load(args.steps.eps)?, None)
+        }
+    };
     let mut settings = args.steps.settings(&mut input, &args.engine)?;
     input.throw_in(&args.thrown.throw, settings.softening)?;
+    let n = scene.as_ref().and_then(Scene::n).unwrap_or(input.snapshot.bodies.len());
     print::notes(&input.snapshot.notes);
-    args.files.check(input.snapshot.bodies.len())?;
+    args.files.check(n)?;
     // Bodies with individual steps all meet at multiples of dt_max: use these times unless --dt is
     // given.
     if settings.integrator.has_block_steps() && args.steps.dt.is_none() {
@@ -100,6 +108,7 @@ pub fn main(args: &Args) -> Result<Ended> {
             ("program", ranks::program_sum()),
             ("command line", crc32fast::hash(format!("{args:?}").as_bytes())),
             ("input", sum_of(&input.snapshot)),
+            ("scene", crc32fast::hash(format!("{scene:?}").as_bytes())),
         ]
     })?;
     // Only the first rank writes.
@@ -120,7 +129,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     facts.insert("step".to_owned(), "0".to_owned());
     facts.insert("integrator".to_owned(), settings.integrator.name.to_owned());
     let waiting = print::waiting("first forces");
-    let choice = together::choose(input.snapshot.bodies.len(), &mut settings)?;
+    let mut choice = together::choose(n, &mut settings)?;
     note_unused_adapter(&choice, &settings);
     if settings.devices == DeviceCount::Auto
         && let Some(why) = &choice.devices_reason
@@ -130,8 +139,15 @@ pub fn main(args: &Args) -> Result<Ended> {
     if settings.domains == Domains::On && choice.others.is_empty() && !choice.is_shared() {
         print::note("--domains on changes nothing with one device, which has all bodies");
     }
-    let mut sim = Simulation::on(choice, std::mem::take(&mut input.snapshot.bodies), settings)?;
-    record::divide(&mut sim, args.files, &mut input.snapshot)?;
+    choice.rows = record::rows(&choice, &settings, n, args.files);
+    let bodies = match (scene, &choice.ranks) {
+        (Some(scene), Some(ranks)) => build_rows(&scene, choice.rows.as_ref(), ranks)?,
+        _ => {
+            choice.rows.iter().for_each(|rows| input.snapshot.keep(&rows.own));
+            std::mem::take(&mut input.snapshot.bodies)
+        }
+    };
+    let mut sim = Simulation::on(choice, bodies, settings)?;
     drop(waiting);
     // A device rounds bodies to f32 before the first step; the first snapshot holds the rounded
     // ones.

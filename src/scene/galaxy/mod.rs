@@ -13,8 +13,6 @@ mod motion;
 mod ring;
 mod spheroid;
 
-use std::ops::Range;
-
 pub(crate) use disk::Disk;
 use distribution::Distribution;
 use flattening::{axial_factor, axial_share};
@@ -24,9 +22,10 @@ use motion::Motion;
 pub(crate) use spheroid::Spheroid;
 use spheroid::{Profile, interpolate, radial_grid};
 
+use super::Portion;
 use super::drawing::Streams;
 use crate::bodies::{Bodies, Component, Role, for_all};
-use crate::math::sum_vec_of;
+use crate::error::Result;
 
 /// Number of radii in the tables.
 const NODES: usize = 500;
@@ -54,9 +53,12 @@ pub(crate) struct Galaxy {
 }
 
 impl Galaxy {
-    /// Makes the bodies: components `disk`, `gas`, `bulge` and `halo` (each only if it has bodies),
-    /// spinning about +z, each with its centre of mass at rest at the origin.
-    pub fn build(&self, seed: u64) -> Bodies {
+    /// Makes the bodies of a portion: components `disk`, `gas`, `bulge` and `halo` (each only if it
+    /// has bodies), spinning about +z, each with its centre of mass at rest at the origin.
+    ///
+    /// # Errors
+    /// Another process is gone.
+    pub fn build(&self, seed: u64, portion: &Portion<'_>) -> Result<Bodies> {
         let (disk, disk_bodies) = self.disk;
         let spheroids = [self.bulge, self.halo];
         let from = 1e-3 * self.bulge.0.scale.min(disk.scale);
@@ -101,42 +103,49 @@ impl Galaxy {
             rayon::join(layers, || rayon::join(|| sphere(0), || sphere(1)));
 
         let gas_mass = disk.mass * gas as f64 / disk_bodies.max(1) as f64;
-        let mut bodies = Bodies::zeroed(disk_bodies + self.bulge.1 + self.halo.1);
+        let mut bodies =
+            Bodies::zeroed(portion.rows(disk_bodies + self.bulge.1 + self.halo.1).len());
         bodies.components.clear();
-        let mut first = 0;
-        let mut add = |name: &str, role, mass, count, fill: &dyn Fn(Motions)| {
+        let (mut first, mut filled) = (0, 0);
+        let mut add = |name: &str, role, mass, count, fill: &dyn Fn(usize, Motions)| {
             let component = Component::new(name, role);
-            add(&mut bodies, first..first + count, component, mass, fill);
+            let part = portion.of_part(&(first..first + count));
+            let result = add(&mut bodies, filled, (component, mass, count), &part, fill);
             first += count;
+            filled += part.rows(count).len();
+            result
         };
         // Each part has its own streams of random numbers.
         if let Some(motion) = &stars {
             let mass = disk.mass - gas_mass;
-            let fill = |all: Motions| draw_disk(motion, all, seed, 0);
-            add("disk", Role::Disk, mass, disk_bodies - gas, &fill);
+            let fill = |first, own: Motions| draw_disk(motion, (first, own), seed, 0);
+            add("disk", Role::Disk, mass, disk_bodies - gas, &fill)?;
         }
         if let Some(motion) = &gas_motion {
-            add("gas", Role::Gas, gas_mass, gas, &|all| draw_disk(motion, all, seed, 3));
+            let fill = |first, own: Motions| draw_disk(motion, (first, own), seed, 3);
+            add("gas", Role::Gas, gas_mass, gas, &fill)?;
         }
         if let Some(sphere) = &bulge {
             let (mass, count) = (self.bulge.0.mass, self.bulge.1);
-            add("bulge", Role::Bulge, mass, count, &|all| sphere.draw(all, seed, 1));
+            add("bulge", Role::Bulge, mass, count, &|first, own| {
+                sphere.draw((first, own), seed, 1)
+            })?;
         }
         if let Some(sphere) = &halo {
             let (mass, count) = (self.halo.0.mass, self.halo.1);
-            add("halo", Role::Halo, mass, count, &|all| sphere.draw(all, seed, 2));
+            add("halo", Role::Halo, mass, count, &|first, own| sphere.draw((first, own), seed, 2))?;
         }
-        bodies
+        Ok(bodies)
     }
 }
 
 /// Positions and velocities to fill.
 type Motions<'a> = (&'a mut [DVec3], &'a mut [DVec3]);
 
-/// Fills the positions and velocities of a disk.
-fn draw_disk(motion: &Motion, motions: Motions, seed: u64, part: u32) {
+/// Fills the positions and velocities of a disk from body `first` on.
+fn draw_disk(motion: &Motion, (first, motions): (usize, Motions), seed: u64, part: u32) {
     let (streams, even) = Streams::with_even(seed, part);
-    streams.fill_motions(motions, |k, stream| [motion.body(even.point(k).0, stream)]);
+    streams.fill_motions(first, motions, |k, stream| [motion.body(even.point(k).0, stream)]);
 }
 
 /// A sphere in the field of a galaxy.
@@ -149,13 +158,13 @@ struct Sphere<'a> {
 }
 
 impl Sphere<'_> {
-    /// Fills the positions and velocities, on an even grid of radii and speeds. Each body has a
+    /// Fills the positions and velocities from body `first` on, on an even grid of radii and speeds. Each body has a
     /// partner at the opposite point with the opposite velocity. Without it a halo of few bodies
     /// would be off centre by its radius over sqrt(n), and recentring it would shift its cusp away
     /// from the bulge's.
-    fn draw(&self, motions: Motions, seed: u64, part: u32) {
+    fn draw(&self, (first, motions): (usize, Motions), seed: u64, part: u32) {
         let (streams, even) = Streams::with_even(seed, part);
-        streams.fill_motions(motions, |k, stream| {
+        streams.fill_motions(first, motions, |k, stream| {
             let [place, motion] = [stream.direction(), stream.direction()];
             let (mass_fraction, speed_fraction) = even.point(k);
             let r = self.profile.radius_of(self.radii, mass_fraction);
@@ -169,22 +178,25 @@ impl Sphere<'_> {
     }
 }
 
-/// Makes the bodies of `range` a recentred component of total mass `mass`, in bodies of equal mass.
+/// Makes the bodies from `filled` on this portion of a recentred component, of `count` bodies of equal
+/// mass in all.
 fn add(
     bodies: &mut Bodies,
-    range: Range<usize>,
-    component: Component,
-    mass: f64,
-    fill: &dyn Fn(Motions),
-) {
-    let (count, index) = (range.len(), bodies.components.len() as u8);
+    filled: usize,
+    (component, mass, count): (Component, f64, usize),
+    portion: &Portion<'_>,
+    fill: &dyn Fn(usize, Motions),
+) -> Result<()> {
+    let index = bodies.components.len() as u8;
     bodies.components.push(component);
-    let (x, v) = (&mut bodies.position[range.clone()], &mut bodies.velocity[range.clone()]);
-    fill((&mut *x, &mut *v));
-    let position = sum_vec_of(count, |i| x[i]) / count as f64;
-    let velocity = sum_vec_of(count, |i| v[i]) / count as f64;
+    let rows = portion.rows(count);
+    let own = filled..filled + rows.len();
+    let (x, v) = (&mut bodies.position[own.clone()], &mut bodies.velocity[own.clone()]);
+    fill(rows.start, (&mut *x, &mut *v));
+    let [position, velocity] = portion.means(x, v, count)?;
     for_all(x, |x| *x -= position);
     for_all(v, |v| *v -= velocity);
-    for_all(&mut bodies.mass[range.clone()], |m| *m = mass / count as f64);
-    for_all(&mut bodies.component[range], |c| *c = index);
+    for_all(&mut bodies.mass[own.clone()], |m| *m = mass / count as f64);
+    for_all(&mut bodies.component[own], |c| *c = index);
+    Ok(())
 }

@@ -3,7 +3,7 @@
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 use crate::scene::galaxy::{Disk, Galaxy, Spheroid};
-use crate::scene::{Generator, Parameter, Values};
+use crate::scene::{Generator, Parameter, Portion, Values};
 
 pub(crate) const BULGE_MASS: Parameter =
     Parameter::real("bulge_mass", 0.33, [0.0, 5.0]).help("mass of the bulge, in disk masses");
@@ -39,7 +39,7 @@ pub(crate) static GENERATOR: Generator = Generator {
     build,
 };
 
-fn build(values: &Values, seed: u64) -> Result<Bodies> {
+fn build(values: &Values, seed: u64, portion: &Portion<'_>) -> Result<Bodies> {
     let bulge_bodies = values.real("bulge_bodies");
     let has_halo = values.real("halo_mass") > 0.0;
     let most = 0.96 - if has_halo { values.real("halo_bodies") } else { 0.0 };
@@ -55,8 +55,8 @@ fn build(values: &Values, seed: u64) -> Result<Bodies> {
         halo_cutoff: values.real("halo_cutoff"),
     };
     let galaxy = galaxy(values, values.count("n"), &shape, values.real("softening"));
-    let mut bodies = galaxy.build(seed);
-    bodies.recentre();
+    let mut bodies = galaxy.build(seed, portion)?;
+    portion.recentre(&mut bodies)?;
     Ok(bodies)
 }
 

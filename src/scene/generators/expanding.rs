@@ -3,7 +3,7 @@
 use super::drawn;
 use crate::bodies::Bodies;
 use crate::error::Result;
-use crate::scene::{Generator, Parameter, Values};
+use crate::scene::{Generator, Parameter, Portion, Values};
 
 /// A uniform sphere of M = R = 1 that expands with v = H r, like the `expand` configuration of
 /// NVIDIA's nbody sample. Below the escape speed it comes to rest at radius 1 / (1 - expansion^2)
@@ -19,11 +19,11 @@ pub(crate) static GENERATOR: Generator = Generator {
     build,
 };
 
-fn build(values: &Values, seed: u64) -> Result<Bodies> {
+fn build(values: &Values, seed: u64, portion: &Portion<'_>) -> Result<Bodies> {
     // The escape speed at the edge is sqrt(2 G M / R).
     let rate = values.real("expansion") * 2.0_f64.sqrt();
-    Ok(drawn(values, seed, |stream| {
+    drawn(values, seed, portion, |stream| {
         let position = stream.in_ball();
         (position, position * rate)
-    }))
+    })
 }

@@ -2,10 +2,10 @@
 
 use super::disk_galaxy::{BULGE_MASS, GAS, HALO_BODIES, HALO_MASS, Shape, TOOMRE_Q, galaxy};
 use crate::bodies::Bodies;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::scene::compose::{name_components, on_orbit, scale};
 use crate::scene::rotation::Rotation;
-use crate::scene::{Generator, Orbit, Parameter, Values};
+use crate::scene::{Generator, Orbit, Parameter, Portion, Values};
 
 /// Two galaxies of the kind of `disk-galaxy`, on an orbit as of two point masses (Toomre & Toomre
 /// 1972). The second has the same surface density: its lengths scale with the square root of its
@@ -50,7 +50,7 @@ const SHAPE: Shape = Shape {
     halo_cutoff: 7.0,
 };
 
-fn build(values: &Values, seed: u64) -> Result<Bodies> {
+fn build(values: &Values, seed: u64, portion: &Portion<'_>) -> Result<Bodies> {
     let n = values.count("n");
     let ratio = values.real("mass_ratio");
     let orbit = Orbit {
@@ -62,22 +62,23 @@ fn build(values: &Values, seed: u64) -> Result<Bodies> {
     let second_count = (n as f64 * ratio / (1.0 + ratio)).round().clamp(10.0, n as f64 - 10.0);
     let second_count = second_count as usize;
 
-    let disk = |count: usize, mass: f64, which: u64, inclination: &str, node: f64| {
-        let length = mass.sqrt();
-        let galaxy = galaxy(values, count, &SHAPE, values.real("softening") / length);
-        let mut bodies = galaxy.build(
-            // The second galaxy gets another seed, or it would be a copy of the first.
-            seed.wrapping_add(which.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
-        );
-        scale(&mut bodies, length, mass);
-        Rotation::new(0.0, values.real(inclination), node).turn_bodies(&mut bodies);
-        name_components(&mut bodies, |name| format!("{name} {}", which + 1));
-        bodies
-    };
+    let first_count = n - second_count;
+    let disk =
+        |part: std::ops::Range<usize>, mass: f64, which: u64, inclination: &str, node: f64| {
+            let length = mass.sqrt();
+            let galaxy = galaxy(values, part.len(), &SHAPE, values.real("softening") / length);
+            let mut bodies = galaxy.build(
+                // The second galaxy gets another seed, or it would be a copy of the first.
+                seed.wrapping_add(which.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
+                &portion.of_part(&part),
+            )?;
+            scale(&mut bodies, length, mass);
+            Rotation::new(0.0, values.real(inclination), node).turn_bodies(&mut bodies);
+            name_components(&mut bodies, |name| format!("{name} {}", which + 1));
+            Ok::<_, Error>(bodies)
+        };
     let nodes = [-values.real("argument_1"), 180.0 - values.real("argument_2")];
-    let (first, second) = rayon::join(
-        || disk(n - second_count, 1.0, 0, "inclination_1", nodes[0]),
-        || disk(second_count, ratio, 1, "inclination_2", nodes[1]),
-    );
-    on_orbit(first, second, &orbit)
+    let first = disk(0..first_count, 1.0, 0, "inclination_1", nodes[0])?;
+    let second = disk(first_count..n, ratio, 1, "inclination_2", nodes[1])?;
+    on_orbit(first, second, &orbit, portion)
 }

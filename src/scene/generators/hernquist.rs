@@ -3,7 +3,7 @@
 use crate::bodies::{Bodies, Component, Role};
 use crate::error::Result;
 use crate::scene::galaxy::{Disk, Galaxy, Spheroid};
-use crate::scene::{Generator, Parameter, Values};
+use crate::scene::{Generator, Parameter, Portion, Values};
 
 /// Hernquist's model (1990), cut off smoothly, with the isotropic velocities of Eddington's
 /// inversion in its own softened potential. M = a = 1.
@@ -19,7 +19,7 @@ pub(crate) static GENERATOR: Generator = Generator {
     build,
 };
 
-fn build(values: &Values, seed: u64) -> Result<Bodies> {
+fn build(values: &Values, seed: u64, portion: &Portion<'_>) -> Result<Bodies> {
     let softening = values.real("softening");
     let nothing = Spheroid { mass: 0.0, scale: 1.0, core: 0.0, cutoff: 1.0 };
     let sphere = Spheroid { mass: 1.0, scale: 1.0, core: softening, cutoff: values.real("cutoff") };
@@ -30,8 +30,8 @@ fn build(values: &Values, seed: u64) -> Result<Bodies> {
         halo: (nothing, 0),
         softening,
     }
-    .build(seed);
+    .build(seed, portion)?;
     bodies.components = vec![Component::new("stars", Role::Star)];
-    bodies.recentre();
+    portion.recentre(&mut bodies)?;
     Ok(bodies)
 }

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::scene::drawing::Streams;
 use crate::scene::king::King;
 use crate::scene::standard::to_standard_units;
-use crate::scene::{Generator, Parameter, Values};
+use crate::scene::{Generator, Parameter, Portion, Values};
 
 /// A model of King (1966), which ends at a tidal radius, in standard units as `plummer`. Radii are
 /// drawn by inverting the mass, speeds from the distribution function at that radius.
@@ -20,16 +20,17 @@ pub(crate) static GENERATOR: Generator = Generator {
     build,
 };
 
-fn build(values: &Values, seed: u64) -> Result<Bodies> {
+fn build(values: &Values, seed: u64, portion: &Portion<'_>) -> Result<Bodies> {
     let n = values.count("n");
     let king = King::new(values.real("w0"));
     let (streams, even) = Streams::with_even(seed, 0);
-    let mut bodies = Bodies::zeroed(n);
+    let rows = portion.rows(n);
+    let mut bodies = Bodies::zeroed(rows.len());
     for_all(&mut bodies.mass, |mass| *mass = 1.0 / n as f64);
     let motions = (&mut bodies.position[..], &mut bodies.velocity[..]);
-    streams.fill_motions(motions, |k, stream| [king.body(even.point(k).0, stream)]);
+    streams.fill_motions(rows.start, motions, |k, stream| [king.body(even.point(k).0, stream)]);
     bodies.components[0].name = "stars".into();
-    bodies.recentre();
-    to_standard_units(&mut bodies);
+    portion.recentre(&mut bodies)?;
+    to_standard_units(&mut bodies, portion)?;
     Ok(bodies)
 }

@@ -2,10 +2,11 @@
 
 use glam::DVec3;
 
-use super::Values;
 use super::drawing::Streams;
 use super::rng::Stream;
+use super::{Portion, Values};
 use crate::bodies::{Bodies, for_all};
+use crate::error::Result;
 
 pub(super) mod cold_sphere;
 pub(super) mod disk_galaxy;
@@ -26,13 +27,15 @@ pub(super) mod uniform_cube;
 fn drawn(
     values: &Values,
     seed: u64,
+    portion: &Portion<'_>,
     draw: impl Fn(&mut Stream) -> (DVec3, DVec3) + Sync,
-) -> Bodies {
+) -> Result<Bodies> {
     let n = values.count("n");
-    let mut bodies = Bodies::zeroed(n);
+    let rows = portion.rows(n);
+    let mut bodies = Bodies::zeroed(rows.len());
     for_all(&mut bodies.mass, |mass| *mass = 1.0 / n as f64);
     let motions = (&mut bodies.position[..], &mut bodies.velocity[..]);
-    Streams::new(seed, 0).fill_motions(motions, |_, stream| [draw(stream)]);
-    bodies.recentre();
-    bodies
+    Streams::new(seed, 0).fill_motions(rows.start, motions, |_, stream| [draw(stream)]);
+    portion.recentre(&mut bodies)?;
+    Ok(bodies)
 }

@@ -5,7 +5,7 @@ use glam::DVec3;
 use super::drawn;
 use crate::bodies::Bodies;
 use crate::error::Result;
-use crate::scene::{Generator, Parameter, Values};
+use crate::scene::{Generator, Parameter, Portion, Values};
 
 /// A thick shell of M = 1 that rotates as a solid body about the z axis, like the `shell`
 /// configuration of NVIDIA's nbody sample: radii from 2.5 to 4, here scaled to 0.625 to 1, and
@@ -23,12 +23,12 @@ pub(crate) static GENERATOR: Generator = Generator {
     build,
 };
 
-fn build(values: &Values, seed: u64) -> Result<Bodies> {
+fn build(values: &Values, seed: u64, portion: &Portion<'_>) -> Result<Bodies> {
     let inner = values.real("inner_radius");
     let axis = DVec3::Z * values.real("spin");
-    Ok(drawn(values, seed, |stream| {
+    drawn(values, seed, portion, |stream| {
         let r = inner + (1.0 - inner) * stream.uniform();
         let position = stream.direction() * r;
         (position, axis.cross(position))
-    }))
+    })
 }

@@ -3,7 +3,7 @@
 use super::drawn;
 use crate::bodies::Bodies;
 use crate::error::Result;
-use crate::scene::{Generator, Parameter, Values};
+use crate::scene::{Generator, Parameter, Portion, Values};
 
 /// Positions uniform in the sphere of radius 1, velocities uniform in a sphere too, like the
 /// `random` configuration of NVIDIA's nbody sample. M = 1; since W = -3/5, a greatest speed u gives
@@ -19,7 +19,7 @@ pub(crate) static GENERATOR: Generator = Generator {
     build,
 };
 
-fn build(values: &Values, seed: u64) -> Result<Bodies> {
+fn build(values: &Values, seed: u64, portion: &Portion<'_>) -> Result<Bodies> {
     let greatest = values.real("virial_ratio").sqrt();
-    Ok(drawn(values, seed, |stream| (stream.in_ball(), stream.in_ball() * greatest)))
+    drawn(values, seed, portion, |stream| (stream.in_ball(), stream.in_ball() * greatest))
 }

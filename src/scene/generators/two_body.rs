@@ -4,7 +4,7 @@ use glam::DVec3;
 
 use crate::bodies::{Bodies, Component, Role};
 use crate::error::Result;
-use crate::scene::{Generator, Orbit, Parameter, Values};
+use crate::scene::{Generator, Orbit, Parameter, Portion, Values};
 
 /// Kepler's problem: masses that add up to 1, semi-major axis 1, so the period is 2 pi. It starts
 /// at the greatest distance, in the xy plane, with the second body on the negative x axis.
@@ -19,7 +19,7 @@ pub(crate) static GENERATOR: Generator = Generator {
     build,
 };
 
-fn build(values: &Values, _seed: u64) -> Result<Bodies> {
+fn build(values: &Values, _seed: u64, portion: &Portion<'_>) -> Result<Bodies> {
     let eccentricity = values.real("eccentricity");
     let ratio = values.real("mass_ratio");
     let orbit =
@@ -32,5 +32,5 @@ fn build(values: &Values, _seed: u64) -> Result<Bodies> {
     bodies.push(first, DVec3::ZERO, DVec3::ZERO, 0);
     bodies.push(second, position, velocity, 1);
     bodies.recentre();
-    Ok(bodies)
+    Ok(portion.of(bodies))
 }

@@ -21,7 +21,7 @@ use super::drawing::Streams;
 use super::elements::{Anomaly, Elements, Size};
 use super::rng::Stream;
 use super::standard::energies;
-use super::{Parameter, Values};
+use super::{Parameter, Portion, Values};
 use crate::bodies::{Bodies, Component, Role};
 use crate::error::{Error, Result};
 use crate::units::{Measure, Quantity, Units};
@@ -174,6 +174,11 @@ impl Stars {
         self.values().any(|values| values.get(name).is_some())
     }
 
+    /// Whether they leave a generator's bodies as they are.
+    pub fn are_plain(&self) -> bool {
+        self.masses.is_none() && self.binaries.is_none()
+    }
+
     /// Whether stars have the masses of a function, in a scene of these units, so that the part's
     /// mass is their sum; otherwise the part keeps its mass.
     pub fn are_absolute(&self, units: &Units) -> bool {
@@ -222,7 +227,7 @@ impl Stars {
         [length, mass]: [f64; 2],
     ) -> Result<Bodies> {
         let (function, sizes) = (self.mass_function()?, self.sizes(units)?);
-        if function.is_none() && sizes.is_none() {
+        if self.are_plain() {
             return Ok(bodies);
         }
         if bodies.components.len() != 1 || bodies.mass.iter().any(|&m| m != bodies.mass[0]) {
@@ -238,10 +243,10 @@ impl Stars {
             Some(sun) if function.is_some() => sun / mass,
             _ => bodies.total_mass() / crate::math::sum(systems.iter().map(System::mass)),
         };
-        let before = energies(&bodies);
+        let before = energies(&bodies, &Portion::WHOLE)?;
         bodies.mass = systems.iter().map(|system| system.mass() * unit).collect();
         bodies.recentre();
-        restore_virial_ratio(&mut bodies, before);
+        restore_virial_ratio(&mut bodies, before)?;
         let (Some(sizes), Some(binaries)) = (sizes, &self.binaries) else { return Ok(bodies) };
         let relative = Streams::new(seed, ORBIT_PART).drawn(pairs, |k, stream| {
             let own = bodies.mass[k];
@@ -304,12 +309,13 @@ fn draw_elements(axis: f64, eccentricity: Eccentricity, stream: &mut Stream) -> 
 }
 
 /// Scales all velocities so that 2K/|W| is that of these energies; bodies at rest stay at rest.
-fn restore_virial_ratio(bodies: &mut Bodies, [kinetic, potential]: [f64; 2]) {
-    let [now, potential_now] = energies(bodies);
+fn restore_virial_ratio(bodies: &mut Bodies, [kinetic, potential]: [f64; 2]) -> Result<()> {
+    let [now, potential_now] = energies(bodies, &Portion::WHOLE)?;
     let factor = (kinetic / potential * (potential_now / now)).sqrt();
     if factor.is_finite() && factor > 0.0 {
         bodies.velocity.iter_mut().for_each(|v: &mut DVec3| *v *= factor);
     }
+    Ok(())
 }
 
 /// How many of `unit` are one of a scene's units of this name, if that is known.
@@ -339,7 +345,7 @@ mod tests {
         let generator = generator(name).unwrap();
         let mut values = Values::defaults(generator.parameters);
         values.set("n", stars.systems(n) as f64).unwrap();
-        stars.populate((generator.build)(&values, 4)?, n, 4, units, [1.0; 2])
+        stars.populate((generator.build)(&values, 4, &Portion::WHOLE)?, n, 4, units, [1.0; 2])
     }
 
     fn sorted(numbers: impl Iterator<Item = f64>) -> Vec<f64> {
@@ -443,7 +449,7 @@ mod tests {
             k += two;
         }
         assert_eq!(systems.len(), 5000);
-        let [kinetic, potential] = energies(&systems);
+        let [kinetic, potential] = energies(&systems, &Portion::WHOLE).unwrap();
         assert!((kinetic / potential + 0.5).abs() < 1e-6, "{kinetic} {potential}");
         // Masses without a unit: the cluster keeps its own.
         let plain = made("plummer", &kroupa, 7000, &Units::default()).unwrap();

@@ -15,9 +15,9 @@ use web_time::Instant;
 
 use super::open::{Topology, devices_per_rank, patience};
 use super::team::{Local, run_on_each};
-use crate::bodies::Bodies;
+use crate::bodies::{Bodies, Rows};
 use crate::error::{Error, Result};
-use crate::exchange::{self, Exchange, Member, Ranks};
+use crate::exchange::{self, Exchange, Member, Ranks, equal_shares};
 use crate::forces::direct::gpu::KernelVariant;
 use crate::forces::tree::domains::cut::{Sample, cuts, part_of};
 use crate::forces::tree::gpu::domains::{Outcome, PartBodies, PartTree, Placed};
@@ -28,10 +28,11 @@ use crate::frame::{Frame, Rests, narrow};
 use crate::gpu::{Checks, DevicePart, Gpu, Share, Spent, fine, read_part};
 use crate::integrate::DeviceIntegrator;
 use crate::integrate::blocks::Restart;
+use crate::math::{AllReduce, Alone, all_largest_of};
 use crate::settings::Domains;
 use crate::sim::backend::{advanced, first_of_all};
 use crate::sim::{
-    Backend, BackendEntry, BoxFuture, Capabilities, Divided, Observed, Settings, Watch,
+    Backend, BackendEntry, BoxFuture, Capabilities, Choice, Observed, Settings, Watch,
 };
 use crate::stop;
 
@@ -55,12 +56,49 @@ pub const BACKEND: BackendEntry = BackendEntry {
     open: |choice, bodies, settings, restart| {
         Box::pin(async move {
             let devices: Vec<Arc<Gpu>> = choice.devices().cloned().collect();
-            let group =
-                DomainGroup::open(&devices, choice.ranks.as_ref(), bodies, restart, settings)?;
+            let group = DomainGroup::open(
+                &devices,
+                choice.ranks.as_ref(),
+                (&*bodies, choice.rows.as_ref()),
+                restart,
+                settings,
+            )?;
             Ok(Box::new(group) as Box<dyn Backend>)
         })
     },
 };
+
+/// Whether each of several ranks has some of `n` bodies, in domains. Other ranks all have all.
+pub fn divides(choice: &Choice, settings: &Settings, n: usize) -> bool {
+    choice.is_shared() && (BACKEND.suits)(choice, settings, n)
+}
+
+/// Checks the bodies of a rank that has some of them.
+///
+/// # Errors
+/// Ranks that would all need all bodies; another number of bodies than `rows` says; a body out of
+/// range, on any rank; a rank is gone.
+pub fn check_rows(
+    choice: &Choice,
+    rows: &Rows,
+    bodies: &Bodies,
+    settings: &Settings,
+) -> Result<()> {
+    if !divides(choice, settings, rows.n) {
+        let allowed = "all, unless several ranks have domains";
+        return Err(Error::value("the bodies of a rank", format!("{:?}", rows.own), allowed));
+    }
+    let checked = match rows.own.len() == bodies.len() {
+        true if bodies.is_empty() => Ok(()),
+        true => bodies.validate().map_err(|error| error.numbered_from(rows.own.start)),
+        false => Err(Error::value(
+            "the number of bodies of a rank",
+            bodies.len(),
+            rows.own.len().to_string(),
+        )),
+    };
+    first_of_all(choice.ranks.as_ref(), checked)
+}
 
 /// Room for bodies on a device, as a factor on its share: parts of equal cost have up to 1.3 times
 /// the mean number of bodies.
@@ -103,6 +141,18 @@ struct How {
     make: crate::integrate::MakeDevice,
 }
 
+/// A part whose bodies arrive.
+struct Arrival {
+    member: Member,
+    part: Vec<Placed>,
+}
+
+impl Local for Arrival {
+    fn member(&mut self) -> &mut Member {
+        &mut self.member
+    }
+}
+
 impl Local for Domain {
     fn member(&mut self) -> &mut Member {
         &mut self.member
@@ -120,6 +170,8 @@ struct DomainGroup {
     /// Interactions so far, as one device counts them.
     interactions: u64,
     n: usize,
+    /// The bodies of this rank, if each rank has some.
+    rows: Option<Rows>,
     /// The bodies that each rank reads, and the member that receives them: its first device.
     readers: Vec<(usize, Range<usize>)>,
     /// Of the bodies read last by this rank: what f64 does not hold, if that is anything on any rank,
@@ -310,29 +362,42 @@ impl DomainGroup {
     fn open(
         devices: &[Arc<Gpu>],
         ranks: Option<&Ranks>,
-        bodies: &Bodies,
+        (bodies, rows): (&Bodies, Option<&Rows>),
         restart: Option<&Restart>,
         settings: &Settings,
     ) -> Result<Self> {
         let devices_per_rank = devices_per_rank(devices, ranks)?;
         let topology = Topology { devices, ranks, devices_per_rank: &devices_per_rank };
+        // The ranks that have the other bodies.
+        let others = ranks.filter(|_| rows.is_some());
+        let all: &dyn AllReduce = others.map_or(&Alone, |ranks| ranks);
+        let whole = Rows::all(bodies.len());
+        let rows = rows.unwrap_or(&whole);
+        let (n, numbered) = (rows.n, |error: Error| error.numbered_from(rows.own.start));
         let (g, now) = (settings.gravitational_constant, settings.begins_at());
-        let frame = settings.frame_of(bodies, now)?;
+        let checked = settings.check_reach_of_all(all, rows, bodies);
+        first_of_all(others, checked.map_err(numbered))?;
+        let frame = settings.frame_of_all(all, rows, bodies, now)?;
         frame.dt(settings.dt)?;
         let external = DeviceField::new(&settings.gravitating_field(), &frame)?;
-        let heaviest = bodies.mass.iter().copied().fold(0.0, f64::max);
+        let heaviest = all_largest_of(all, bodies.len(), |i| bodies.mass[i])?;
         let largest_mass = heaviest * g / frame.mass;
         let softening = settings.softening / frame.length;
         let columns = restart.map(|restart| &restart.columns);
-        let n = bodies.len();
-        let rests = columns.and_then(|columns| Rests::find(columns, n));
+        let rests = columns.and_then(|columns| Rests::find(columns, bodies.len()));
         let first = devices.first().expect("a group has a device");
         let shape = TreeShape {
             walk: settings.known.walk(first, n),
             ..TreeShape::of(&settings.tree, Checks::from(settings.kernel.checked))
         };
         let needs_last = settings.tree.opening.needs_accelerations();
-        let before = columns.filter(|_| needs_last).and_then(|columns| last::find(columns, n));
+        let before = columns.filter(|_| needs_last);
+        let before = before.and_then(|columns| last::find(columns, bodies.len()));
+        let lacks_before = match others {
+            Some(ranks) => ranks.any(before.is_none())?,
+            None => before.is_none(),
+        };
+        let before = before.filter(|_| !lacks_before);
         let members = topology.members(patience(devices));
         let parts = devices_per_rank.iter().sum();
         let how = How {
@@ -357,35 +422,56 @@ impl DomainGroup {
         let frame_now = frame.at(now);
         let narrowed = Narrowed {
             bodies,
+            first: rows.own.start,
             g,
             frame: &frame_now,
             rests: rests.as_ref(),
             last: before.as_deref(),
         };
-        narrowed.check()?;
-        let cube = narrowed.cube();
-        let key_of = |i: usize| key(&cube, &narrowed.place(i).position_mass);
-        let stride = n.div_ceil(1 << 16).max(1);
-        let sample = |i: usize| Sample { key: key_of(i), cost: 1.0 };
-        let cuts = cuts((0..n).step_by(stride).map(sample).collect(), parts);
+        first_of_all(others, narrowed.check().map_err(numbered))?;
+        let cube = narrowed.cube(all)?;
+        let key_of = |body: &Placed| key(&cube, &body.position_mass);
+        let sample = |i: usize| Sample { key: key_of(&narrowed.place(i)), cost: 1.0 };
+        let samples = rows.sampled(1 << 16).map(sample).collect::<Vec<_>>();
+        let samples = match others {
+            Some(ranks) => ranks.gather(&samples)?.concat(),
+            None => samples,
+        };
+        let cuts = cuts(samples, parts);
+        let part_of = |body: &Placed| part_of(&cuts, key_of(body)).min(parts - 1);
+        // Ranks that all have all bodies send a share each.
+        let sent = match ranks {
+            Some(ranks) if others.is_none() => {
+                equal_shares(n, ranks.size(), 1)[ranks.rank()].clone()
+            }
+            _ => 0..bodies.len(),
+        };
+        let are_ranks = ranks.is_some();
+        let arrived = narrowed.distribute(members, sent, &part_of, are_ranks, patience(devices))?;
         let mut domains = Vec::with_capacity(devices.len());
-        for (gpu, member) in devices.iter().zip(members) {
-            let own = member.member();
-            let is_own = |i: &usize| part_of(&cuts, key_of(*i)).min(parts - 1) == own;
-            let part: Vec<Placed> =
-                (0..n).into_par_iter().filter(is_own).map(|i| narrowed.place(i)).collect();
+        for (gpu, Arrival { member, part }) in devices.iter().zip(arrived) {
             let room = ((n as f64 / parts as f64 * ROOM) as u32).max(part.len() as u32) + 128;
             let uploaded = PartBodies::upload(gpu, &part, room)?;
             let stride = part.len().div_ceil(1024).max(1);
             let sampled: Vec<PointMass> =
                 part.iter().step_by(stride).map(|body| body.position_mass).collect();
+            let count = part.len() as u32;
+            drop(part);
             let made = Domain::new(Arc::clone(gpu), member, uploaded, how.clone());
             let mut domain = pollster::block_on(made)?;
-            domain.tree.cut_by(sampled, part.len() as u32);
+            domain.tree.cut_by(sampled, count);
             domains.push(domain);
         }
+        let read = match others {
+            Some(ranks) => ranks.gather(&[rows.own.start as u64, rows.own.end as u64])?,
+            None => vec![vec![0, n as u64]; devices_per_rank.len()],
+        };
         let leader = |rank: usize| devices_per_rank[..rank].iter().sum();
-        let readers = (0..devices_per_rank.len()).map(|rank| (leader(rank), 0..n)).collect();
+        let readers = read.iter().enumerate();
+        let readers =
+            readers.map(|(rank, rows)| (leader(rank), rows[0] as usize..rows[1] as usize));
+        let readers = readers.collect();
+        let rows = others.map(|_| rows.clone());
         let mut group = Self {
             domains,
             ranks: ranks.cloned(),
@@ -395,6 +481,7 @@ impl DomainGroup {
             largest_mass,
             interactions: 0,
             n,
+            rows,
             readers,
             rests: Rests::default(),
             has_rests: false,
@@ -466,6 +553,8 @@ impl DomainGroup {
 /// needed: a part needs only its own.
 struct Narrowed<'a> {
     bodies: &'a Bodies,
+    /// The number of the first.
+    first: usize,
     g: f64,
     frame: &'a Frame,
     rests: Option<&'a Rests>,
@@ -490,12 +579,16 @@ impl Narrowed<'_> {
             position_mass: [x, y, z, (bodies.mass[i] * self.g / frame.mass) as f32],
             velocity: [vx, vy, vz, bodies.tag(i) as f32],
             acceleration: [ax, ay, az, rest],
-            number: i as u32,
+            number: (self.first + i) as u32,
             ..Placed::default()
         }
     }
 
-    fn cube(&self) -> Cube {
+    /// The cube of the bodies of all processes.
+    ///
+    /// # Errors
+    /// As of [`AllReduce`].
+    fn cube(&self, all: &dyn AllReduce) -> Result<Cube> {
         let pieces = (0..self.bodies.len()).into_par_iter().chunks(1 << 14);
         let counts = pieces.map(|piece| {
             let places: Vec<PointMass> =
@@ -506,11 +599,50 @@ impl Narrowed<'_> {
             all.iter_mut().zip(some).for_each(|(all, some)| *all += some);
             all
         };
-        Cube::of_counts(&counts.reduce(|| [0; 257], add))
+        let mut counts = counts.reduce(|| [0; 257], add).map(i128::from);
+        all.integers(&mut counts)?;
+        Ok(Cube::of_counts(&counts.map(|count| count as u64)))
+    }
+
+    /// Sends the bodies `sent` to their parts: each of `members` gets its own, from all processes.
+    ///
+    /// # Errors
+    /// A rank is gone.
+    fn distribute(
+        &self,
+        members: Vec<Member>,
+        sent: Range<usize>,
+        part_of: &(dyn Fn(&Placed) -> usize + Sync),
+        are_ranks: bool,
+        patience: Duration,
+    ) -> Result<Vec<Arrival>> {
+        let exchange = |arrival: &mut Arrival, sent: Range<usize>| {
+            let Arrival { member, part } = arrival;
+            let all = exchange::gather(member, &[sent.len() as u64])?;
+            let most = all.iter().map(|sent| sent[0] as usize).max().unwrap_or(0);
+            for first in (0..most).step_by(PIECE) {
+                let at = |row: usize| sent.start + row.min(sent.len());
+                let place = |i: usize| self.place(i);
+                let placed = (at(first)..at(first + PIECE)).into_par_iter().map(place);
+                let placed: Vec<(usize, Placed)> =
+                    placed.map(|body| (part_of(&body), body)).collect();
+                let mut messages = vec![Vec::new(); member.members()];
+                placed.into_iter().for_each(|(part, body)| messages[part].push(body));
+                for arrived in exchange::send_each(member, &messages)? {
+                    part.extend_from_slice(&arrived);
+                }
+            }
+            Ok(())
+        };
+        let begin = |member| Arrival { member, part: Vec::new() };
+        let mut arrivals: Vec<Arrival> = members.into_iter().map(begin).collect();
+        let first = |arrival: &mut Arrival| exchange(arrival, sent);
+        run_on_each(&mut arrivals, (are_ranks, patience), first, |other| exchange(other, 0..0))?;
+        Ok(arrivals)
     }
 
     /// # Errors
-    /// A body that f32 does not hold in this frame.
+    /// A body that f32 does not hold in this frame, by its number among those of this process.
     fn check(&self) -> Result<()> {
         let is_out = |i: &usize| {
             let body = self.place(*i);
@@ -674,7 +806,8 @@ impl Backend for DomainGroup {
             let devices: Vec<_> =
                 self.domains.iter().map(|domain| Arc::clone(&domain.gpu)).collect();
             let ranks = self.ranks.clone();
-            let mut other = Self::open(&devices, ranks.as_ref(), bodies, None, settings)?;
+            let mut other =
+                Self::open(&devices, ranks.as_ref(), (bodies, self.rows.as_ref()), None, settings)?;
             other.interactions += self.interactions;
             *self = other;
             Ok(())
@@ -725,21 +858,6 @@ impl Backend for DomainGroup {
         };
         Observed { parts: self.domains.iter_mut().map(part).collect(), passage: None }
     }
-
-    fn divided(&mut self) -> Option<&mut dyn Divided> {
-        self.ranks.is_some().then_some(self as &mut dyn Divided)
-    }
-}
-
-impl Divided for DomainGroup {
-    fn set_rows(&mut self, rows: Range<usize>) -> Result<()> {
-        let ranks = self.ranks.as_ref().expect("only ranks read parts of the bodies");
-        let all = ranks.gather(&[rows.start as u64, rows.end as u64])?;
-        for ((_, rows), ends) in self.readers.iter_mut().zip(all) {
-            *rows = ends[0] as usize..ends[1] as usize;
-        }
-        Ok(())
-    }
 }
 
 #[cfg(test)]
@@ -748,7 +866,7 @@ mod tests {
     use crate::bodies::{Component, Role};
     use crate::gpu::AdapterRequest;
     use crate::scene::{Scene, Spread, test_bodies};
-    use crate::sim::{ASKED_FOR, Choice, EngineKind, Simulation};
+    use crate::sim::{ASKED_FOR, EngineKind, Simulation};
 
     fn adapter() -> Arc<Gpu> {
         let name = std::env::var("GRAVITILE_TEST_ADAPTER").unwrap_or_default();
@@ -784,7 +902,7 @@ mod tests {
         with: impl Fn(&mut PartTree),
     ) -> (String, u64) {
         let devices = vec![adapter(); parts];
-        let mut group = DomainGroup::open(&devices, None, bodies, None, settings).unwrap();
+        let mut group = DomainGroup::open(&devices, None, (bodies, None), None, settings).unwrap();
         group.domains.iter_mut().for_each(|domain| with(&mut domain.tree));
         let dt = settings.dt / group.frame.time;
         group.advance_all((dt, steps), &mut |_| true).unwrap();
@@ -801,7 +919,8 @@ mod tests {
         let (expected, _) = moved(3, 12, |_| ());
         let (bodies, settings) = (test_bodies(3000, Spread::Even), settings());
         let devices = vec![adapter(); 3];
-        let mut group = DomainGroup::open(&devices, None, &bodies, None, &settings).unwrap();
+        let mut group =
+            DomainGroup::open(&devices, None, (&bodies, None), None, &settings).unwrap();
         let dt = settings.dt / group.frame.time;
         for _ in 0..4 {
             group.domains.iter_mut().for_each(|domain| domain.tree.cut_always());
@@ -870,9 +989,9 @@ mod tests {
         }
     }
 
-    /// Ranks that each read some of the bodies, one of them none, find together what one process finds.
+    /// Ranks that each have some of the bodies, one of them none, find together what one process finds.
     #[test]
-    fn ranks_that_read_some_bodies_find_the_bits_of_one() {
+    fn ranks_that_have_some_bodies_find_the_bits_of_one() {
         let field = "plummer:mass=2,scale=1".parse().unwrap();
         let settings = Settings { field, ..settings() };
         let mut bodies = test_bodies(3000, Spread::Even);
@@ -882,10 +1001,12 @@ mod tests {
         }
         bodies.components = ["disk", "bulge"].map(|name| Component::new(name, Role::Star)).to_vec();
         bodies.component = (0..3000).map(|i| u8::from(i % 7 == 0)).collect();
-        let open = |ranks: Option<Ranks>, others: usize| {
+        let open = |ranks: Option<Ranks>, rows: Option<Rows>, others: usize| {
+            let mut bodies = bodies.clone();
+            rows.iter().for_each(|rows| bodies.keep(&rows.own));
             let choice = Choice::of(EngineKind::Gpu, Method::Tree, ASKED_FOR, Some(adapter()));
-            let choice = Choice { ranks, others: vec![adapter(); others], ..choice };
-            Simulation::on(choice, bodies.clone(), settings.clone()).unwrap()
+            let choice = Choice { ranks, rows, others: vec![adapter(); others], ..choice };
+            Simulation::on(choice, bodies, settings.clone())
         };
         let found = |sim: &mut Simulation| {
             sim.step(2).unwrap();
@@ -896,7 +1017,10 @@ mod tests {
             let all = format!("{diagnostics:?} {near}");
             (state.bodies, state.acceleration, potentials, sim.restart().columns, all)
         };
-        let alone = found(&mut open(None, 1));
+        let alone = found(&mut open(None, None, 1).unwrap());
+        let some = Some(Rows { own: 0..1, n: 3000 });
+        let refused = open(None, some, 1).err().unwrap().to_string();
+        assert!(refused.contains("several ranks have domains"), "{refused}");
         assert!(!alone.4.ends_with(" 0"), "some bodies share a place: {}", alone.4);
         let each = [0..1700, 1700..1700, 1700..3000];
         let by_ranks: Vec<_> = std::thread::scope(|scope| {
@@ -907,8 +1031,9 @@ mod tests {
                 .zip(each.clone())
                 .map(|(member, rows)| {
                     scope.spawn(move || {
-                        let mut sim = open(Some(Ranks::new(Box::new(member), 0)), 0);
-                        assert!(sim.divide(rows.clone()).unwrap());
+                        let ranks = Some(Ranks::new(Box::new(member), 0));
+                        let own = Rows { own: rows.clone(), n: 3000 };
+                        let mut sim = open(ranks, Some(own), 0).unwrap();
                         assert_eq!((sim.len(), sim.rows()), (3000, rows));
                         let refused = pollster::block_on(sim.replace(Bodies::default()));
                         assert!(refused.unwrap_err().to_string().contains("reads all bodies"));

@@ -34,7 +34,7 @@ use glam::DVec3;
 use web_time::Instant;
 
 pub use self::backend::BACKEND;
-pub use self::domains::BACKEND as DOMAINS;
+pub use self::domains::{BACKEND as DOMAINS, check_rows, divides};
 pub use self::open::DeviceGroup;
 use self::team::{Local, run_on_each};
 use super::Watch;
