@@ -162,13 +162,13 @@ pub struct Interfaces<'a> {
     pub moving: Option<&'a mut dyn MovingSources>,
     /// A structure that is reused for several steps: the integrator must announce each step.
     pub rebuilds: Option<&'a mut dyn Rebuilds>,
-    /// Forces that the engine divides among ranks itself, if the bodies are its sources and sinks.
+    /// Forces of bodies that ranks have some of each, if the bodies are sources and sinks.
     #[cfg(not(target_arch = "wasm32"))]
     pub divides: Option<&'a mut dyn Divides>,
 }
 
-/// An engine that divides its work among ranks itself, each of which then has the results of all,
-/// with the bits of one.
+/// An engine that ranks compute with together: each gives it some of the bodies, those of one rank
+/// after those of the other, and has the forces of all bodies on its own, with the bits of one rank.
 #[cfg(not(target_arch = "wasm32"))]
 pub trait Divides {
     /// Divides it among these ranks from now on. All must make the same calls.

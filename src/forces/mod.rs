@@ -80,7 +80,7 @@ pub use request::{
 };
 pub use results::{Forces, Lists};
 #[cfg(not(target_arch = "wasm32"))]
-pub use spread::{Spread, spread};
+pub use spread::Spread;
 pub use test_bodies::TestBodies;
 pub use throughput::{Budget, Throughput};
 

@@ -47,19 +47,6 @@ const MOST_CHUNKS: usize = 64;
 /// whether another rank has requested a stop.
 const LONG: u64 = 1 << 27;
 
-/// The engine of all `ranks`, of which `engine` is this rank's; the others have the same kind with
-/// the same sources.
-///
-/// # Errors
-/// An engine whose results depend on more than sources and sinks, unless it divides its work itself.
-pub fn spread(mut engine: Box<dyn ForceEngine>, ranks: Ranks) -> Result<Box<dyn ForceEngine>> {
-    if let Some(own) = engine.interfaces().divides {
-        own.divide_among(ranks);
-        return Ok(engine);
-    }
-    Ok(Box::new(Spread::new(engine, ranks)?))
-}
-
 impl Spread {
     /// `engine` is this rank's, of the same kind and with the same sources as those of all `ranks`.
     ///
@@ -260,7 +247,7 @@ impl ForceEngine for Spread {
 }
 
 /// Distributes the results of each rank's share to all ranks.
-pub(super) fn gather(
+fn gather(
     ranks: &mut Ranks,
     shares: &[Range<usize>],
     out: &mut Forces,

@@ -34,25 +34,31 @@ impl Frame {
         self.refuse(typical, most, sources)
     }
 
-    /// [`Frame::check_reach`] in the frame of a call for the bodies of all processes, of which this
-    /// one has those at `position`, softened by `softening`.
+    /// [`Frame::of_call`] for the bodies of all processes on themselves, of which this one has those
+    /// at `position`.
     ///
     /// # Errors
-    /// Names the farthest body, if it is one of this process; as of [`AllReduce`].
-    pub(crate) fn check_reach_of_all(
+    /// [`Frame::check_reach`] on all processes, of which the one with the farthest body names it; as of
+    /// [`AllReduce`].
+    pub(crate) fn of_call_all(
         all: &dyn AllReduce,
         rows: &Rows,
         position: &[DVec3],
+        mass: &[f64],
         softening: f64,
-    ) -> Result<()> {
+    ) -> Result<Self> {
         let sample = sampled_of_all(all, rows, position, SAMPLES)?;
         let origin = middle(&sample);
-        let mut most = [farthest(position, origin)];
+        let mut most = [farthest(position, origin), largest(mass, [0.0; 12])];
         all.maxima(&mut most)?;
-        let frame = Extent { origin, farthest: most[0], heaviest: 1.0 }.frame(&[], softening);
+        let [farthest, heaviest] = most;
+        let frame = Extent { origin, farthest, heaviest }.frame(&[], softening);
         let mut sample: Vec<f64> = sample.iter().map(|p| frame.away(p)).collect();
-        let Some(typical) = frame.too_small(&mut sample) else { return Ok(()) };
-        frame.refuse(typical, most[0], position)
+        if let Some(typical) = frame.too_small(&mut sample) {
+            frame.refuse(typical, farthest, position)?;
+            return Err(Error::Member("another rank has a body out of reach".to_owned()));
+        }
+        Ok(frame)
     }
 
     /// The largest distance from the origin along an axis.

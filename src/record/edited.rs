@@ -8,11 +8,16 @@ use crate::integrate;
 use crate::integrate::blocks::Restart;
 use crate::snapshot::{LONGEST_DT, Snapshot};
 
-/// Checks that `snapshot`, named after `step`, is a state of the folder's plan. Otherwise the
+/// Checks that `snapshot`, named after `step`, of `n` bodies, of which it may hold only some, is a
+/// state of the folder's plan. Otherwise the
 /// resumed run would combine the settings of one run with the bodies of another.
 ///
 /// Fails on the first number that differs.
-pub(super) fn check(folder: &RunFolder, step: u64, snapshot: &Snapshot) -> Result<()> {
+pub(super) fn check(
+    folder: &RunFolder,
+    (step, n): (u64, usize),
+    snapshot: &Snapshot,
+) -> Result<()> {
     let (plan, path) = (&folder.plan, folder.snapshot_path(step));
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let differs = |what: &str, planned: String, found: String| {
@@ -27,7 +32,6 @@ pub(super) fn check(folder: &RunFolder, step: u64, snapshot: &Snapshot) -> Resul
         let found = attribute("step").unwrap_or_default();
         return Err(Error::file(&path, format!("holds step {found}, unlike its name")));
     }
-    let n = snapshot.bodies.len();
     if n != plan.n {
         return differs("n", plan.n.to_string(), n.to_string());
     }

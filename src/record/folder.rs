@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::Plan;
 use super::lock::{LOCK, Lock};
 use super::spread::Spread;
+use crate::bodies::Rows;
 use crate::error::{Error, Result};
 use crate::files;
 use crate::sim::MOST_STEPS;
@@ -373,21 +374,29 @@ impl RunFolder {
         Ok(steps)
     }
 
-    /// The intact snapshot with the highest step.
+    /// The intact snapshot with the highest step, or those of its bodies that are in `rows`, if each
+    /// of several ranks has some. `all` says whether something is true for all ranks.
     ///
     /// # Errors
     ///
     /// There is none; it does not belong to the plan; the folder cannot be read.
-    pub fn last_whole(&self) -> Result<Found> {
+    pub fn last_whole(&self, rows: Option<&Rows>, all: impl Fn(bool) -> bool) -> Result<Found> {
         let folder = &self.path;
         let steps = self.steps()?;
         let mut damaged = Vec::new();
         for &step in steps.iter().rev() {
-            match snapshot::read(self.snapshot_path(step)) {
-                Ok(snapshot) => {
-                    super::edited::check(self, step, &snapshot)?;
+            let path = self.snapshot_path(step);
+            let read = match rows {
+                Some(rows) => snapshot::read_rows(&path, &rows.own),
+                None => snapshot::read(&path).map(|whole| (whole.bodies.len(), whole)),
+            };
+            let is_whole = all(read.is_ok());
+            match read {
+                Ok((n, snapshot)) if is_whole => {
+                    super::edited::check(self, (step, n), &snapshot)?;
                     return Ok(Found { step, snapshot, damaged });
                 }
+                Ok(_) => damaged.push(Error::file(&path, "another rank cannot read its part")),
                 Err(error) => damaged.push(error),
             }
         }

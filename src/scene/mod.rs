@@ -37,6 +37,8 @@ mod text;
 mod values;
 mod view_text;
 
+use std::fmt;
+
 pub use elements::{Anomaly, Elements, Size};
 pub use hints::{CameraHint, Colouring, IntegratorHints, Keyframe, Moment, RunHints, ViewHints};
 pub use orbit::Orbit;
@@ -52,7 +54,6 @@ pub use view_text::{keyframes, path_text, with_keyframes};
 pub const MAX_BODIES: usize = if cfg!(target_arch = "wasm32") { 4_000_000 } else { 1_000_000_000 };
 
 /// A way to make bodies from a few numbers.
-#[derive(Debug)]
 pub struct Generator {
     /// Its name in scene files and on the command line.
     pub name: &'static str,
@@ -63,6 +64,13 @@ pub struct Generator {
     /// Makes the bodies of a portion from values within their ranges and a seed, with the centre of
     /// mass of all at rest at the origin.
     pub build: fn(&Values, u64, &Portion<'_>) -> Result<Bodies>,
+}
+
+impl fmt::Debug for Generator {
+    /// The name: the same text in all processes.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Generator({})", self.name)
+    }
 }
 
 impl Generator {

@@ -101,13 +101,17 @@ pub trait Backend: Send {
     }
 }
 
-/// The error of the rank whose body has the lowest number, on all ranks, if one found a body wrong.
+/// An error on all ranks, if there is one on any: that of the rank whose body has the lowest number, if
+/// one found a body wrong.
 ///
 /// # Errors
-/// That one; any other error of this rank; a rank is gone.
+/// That one; any other error of this rank, or that another rank has one; a rank is gone.
 #[cfg(not(target_arch = "wasm32"))]
-pub(super) fn first_of_all(ranks: Option<&Ranks>, found: Result<()>) -> Result<()> {
+pub(super) fn first_of_all<T>(ranks: Option<&Ranks>, found: Result<T>) -> Result<T> {
     let Some(ranks) = ranks else { return found };
+    if !ranks.any(found.is_err())? {
+        return found;
+    }
     let own = match &found {
         Err(Error::Body { index, id, problem }) => format!("{index} {id} {problem}"),
         _ => String::new(),
@@ -120,7 +124,7 @@ pub(super) fn first_of_all(ranks: Option<&Ranks>, found: Result<()>) -> Result<(
     };
     match ranks.gather_messages(own.as_bytes())?.iter().filter_map(parse).min() {
         Some((index, id, problem)) => Err(Error::Body { index, id, problem }),
-        None => found,
+        None => Err(found.err().unwrap_or(Error::Member("another rank has failed".to_owned()))),
     }
 }
 
@@ -144,6 +148,8 @@ pub struct Capabilities<'a> {
     pub blocks: Option<BlocksView<'a>>,
     /// The frame with which the simulation began, if several devices each have a part of the bodies.
     pub parts_frame: Option<Frame>,
+    /// Whether forces are computed on the host in f32, in a frame of each evaluation.
+    pub in_f32: bool,
 }
 
 impl Capabilities<'_> {
@@ -160,8 +166,6 @@ pub struct OnHost<'a> {
     pub bodies: &'a Bodies,
     /// Their accelerations.
     pub acceleration: &'a [DVec3],
-    /// Whether forces are computed in f32, in a frame of each evaluation.
-    pub in_f32: bool,
 }
 
 /// Individual steps.

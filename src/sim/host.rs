@@ -7,12 +7,18 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 use self::evaluation::{all_on_all, begin_step, check_kinds, evaluate, in_f64};
+#[cfg(not(target_arch = "wasm32"))]
+use super::backend::first_of_all;
 use super::{
     Backend, BackendEntry, BlocksView, BoxFuture, Capabilities, Clock, Observed, OnHost, Settings,
     Varying, Watch, host_engine,
 };
 use crate::bodies::{Bodies, copied};
 use crate::error::{Error, Result};
+#[cfg(not(target_arch = "wasm32"))]
+use crate::exchange::Ranks;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::forces::Spread;
 use crate::forces::{ForceEngine, Forces, InField, Outputs, Precision};
 use crate::forces::{last, rebuilds};
 use crate::integrate::blocks::{Attractors, BlockSteps, Restart};
@@ -29,15 +35,18 @@ pub const BACKEND: BackendEntry = BackendEntry {
                 check_kinds(choice)?;
             }
             let (gpu, others) = (choice.gpu.as_ref(), &choice.others);
-            let engine = host_engine(choice.kind, gpu, others, settings).await?;
+            #[cfg_attr(target_arch = "wasm32", expect(unused_mut))]
+            let mut engine = host_engine(choice.kind, gpu, others, settings).await?;
             #[cfg(not(target_arch = "wasm32"))]
-            let engine = match settings.spread {
+            let engine: Box<dyn ForceEngine> = match settings.spread {
+                // Such an engine computes the bits of one rank by itself.
+                true if !choice.is_shared() && engine.interfaces().divides.is_some() => engine,
                 true => {
-                    let ranks = choice.ranks.clone().unwrap_or_else(crate::exchange::Ranks::alone);
-                    match choice.is_mixed {
-                        true => Box::new(crate::forces::Spread::mixed(engine, ranks)?),
-                        false => crate::forces::spread(engine, ranks)?,
-                    }
+                    let ranks = choice.ranks.clone().unwrap_or_else(Ranks::alone);
+                    Box::new(match choice.is_mixed {
+                        true => Spread::mixed(engine, ranks)?,
+                        false => Spread::new(engine, ranks)?,
+                    })
                 }
                 false => engine,
             };
@@ -71,6 +80,9 @@ pub struct HostState {
     /// biased (tree) or larger than those of block steps (f32 pairs).
     finer: Option<Box<dyn ForceEngine>>,
     stepping: Stepping,
+    /// The ranks that have the other bodies, if these are some of all, and the number of the first.
+    #[cfg(not(target_arch = "wasm32"))]
+    others: Option<(Ranks, usize)>,
 }
 
 /// The two kinds of integrators.
@@ -177,7 +189,16 @@ impl HostState {
             engine,
             finer,
             stepping,
+            #[cfg(not(target_arch = "wasm32"))]
+            others: None,
         })
+    }
+
+    /// The bodies are those from number `first` on, of all that `ranks` have: steps succeed on all
+    /// ranks or on none.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(super) fn among(self, ranks: Ranks, first: usize) -> Self {
+        Self { others: Some((ranks, first)), ..self }
     }
 
     /// Continues with other `bodies`, any number of them, or with other settings of forces;
@@ -223,6 +244,12 @@ impl HostState {
     /// bodies are then synchronised to the last block. One step for all bodies: a body that leaves
     /// the range of numbers, which is named; any error leaves everything as before the step.
     pub async fn step(&mut self, dt: f64) -> Result<()> {
+        #[cfg(not(target_arch = "wasm32"))]
+        let others = self.others.clone();
+        #[cfg(not(target_arch = "wasm32"))]
+        let is_alone = others.is_none();
+        #[cfg(target_arch = "wasm32")]
+        let is_alone = true;
         let Self {
             bodies, own_mass, acceleration, softening, engine, stepping, interactions, ..
         } = self;
@@ -233,7 +260,10 @@ impl HostState {
                 let mut is_new = false;
                 let mut accelerate = |bodies: &Bodies, out: &mut Vec<DVec3>| {
                     // A single body that is not finite would spread to all others in the next step.
-                    bodies.check_range()?;
+                    // Ranks learn of it at the end of the step.
+                    if is_alone {
+                        bodies.check_range()?;
+                    }
                     let (sources, sinks) = all_on_all(bodies, attracting(own_mass, bodies), out);
                     begin_step(engine.as_mut(), next, false);
                     let outputs = &Outputs::ACCELERATION;
@@ -251,8 +281,16 @@ impl HostState {
                 position.clone_from(&bodies.position);
                 velocity.clone_from(&bodies.velocity);
                 let stepped = step(bodies, acceleration, dt, &mut accelerate);
-                let stepped = stepped.and_then(|()| bodies.check_range());
+                let stepped = bodies.check_range().and(stepped);
                 let stepped = stepped.map_err(|error| error.with_ids(&bodies.id));
+                #[cfg(not(target_arch = "wasm32"))]
+                let stepped = match &others {
+                    Some((ranks, first)) => {
+                        let numbered = stepped.map_err(|error| error.numbered_from(*first));
+                        first_of_all(Some(ranks), numbered)
+                    }
+                    None => stepped,
+                };
                 if stepped.is_err() {
                     std::mem::swap(&mut bodies.position, position);
                     std::mem::swap(&mut bodies.velocity, velocity);
@@ -400,8 +438,8 @@ impl Backend for HostState {
         };
         let in_f32 = self.engine.precision() == Precision::Single && blocks.is_none();
         let (bodies, acceleration) = (&self.bodies, &self.acceleration[..]);
-        let host = Some(OnHost { bodies, acceleration, in_f32 });
-        Capabilities { host, blocks, ..Capabilities::default() }
+        let host = Some(OnHost { bodies, acceleration });
+        Capabilities { host, blocks, in_f32, ..Capabilities::default() }
     }
 
     fn take_observed(&mut self) -> Observed {

@@ -63,6 +63,8 @@ pub const BACKENDS: &[BackendEntry] = &[
     #[cfg(not(target_arch = "wasm32"))]
     group::DOMAINS,
     #[cfg(not(target_arch = "wasm32"))]
+    group::HOSTS,
+    #[cfg(not(target_arch = "wasm32"))]
     group::BACKEND,
     device::BACKEND,
     host::BACKEND,

@@ -143,8 +143,9 @@ impl Settings {
         if self.frame.is_some() {
             return Ok(());
         }
-        let checked = Frame::check_reach_of_all(all, rows, &bodies.position, self.softening);
-        checked.map_err(|error| error.with_ids(&bodies.id))
+        let (position, mass) = (&bodies.position, &bodies.mass);
+        let reach = Frame::of_call_all(all, rows, position, mass, self.softening);
+        reach.map(|_| ()).map_err(|error| error.with_ids(&bodies.id))
     }
 
     /// The frame of a run of the bodies of all processes, of which this one has `bodies`.

@@ -337,18 +337,22 @@ impl Simulation {
     /// # Errors
     /// If each rank reads some of the bodies: a rank is gone.
     pub fn closer_than_f32(&self, bodies: &Bodies) -> Result<usize> {
-        let Capabilities { host, device, parts_frame, .. } = self.capabilities();
-        let x = &bodies.position;
-        let of_call = || Frame::of_call(x, x, &bodies.mass, self.settings.softening);
-        let in_f32 = host.filter(|host| host.in_f32).map(|_| of_call());
+        let Capabilities { device, parts_frame, in_f32, .. } = self.capabilities();
+        let (x, mass) = (&bodies.position, &bodies.mass);
         let of_parts = || parts_frame.map(|frame| frame.at(self.time()));
-        let frame = device.map(|device| device.frame).or_else(of_parts).or(in_f32);
-        let Some(frame) = frame else { return Ok(0) };
+        let frame = device.map(|device| device.frame).or_else(of_parts);
+        if frame.is_none() && !in_f32 {
+            return Ok(0);
+        }
+        let softening = self.settings.softening;
         #[cfg(not(target_arch = "wasm32"))]
-        if let Some(ranks) = self.readers() {
+        if let (Some(ranks), Some(rows)) = (self.readers(), &self.choice.rows) {
+            let of_call = || Frame::of_call_all(ranks, rows, x, mass, softening);
+            let frame = frame.map_or_else(of_call, Ok)?;
             return crate::frame::coincident_of_all(ranks, &frame, x);
         }
-        Ok(coincident(&frame, x))
+        let of_call = || Frame::of_call(x, x, mass, softening);
+        Ok(coincident(&frame.unwrap_or_else(of_call), x))
     }
 
     /// The device and the bodies' buffers on it, in [`Simulation::frame`], if they live on one.

@@ -66,6 +66,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 
 use crc32fast::Hasher;
 use glam::DVec3;
@@ -73,6 +74,7 @@ use rayon::prelude::*;
 
 use super::bytes::{Reader, Writer};
 use super::column::{append, each};
+use super::source::Part;
 use super::{
     Column, ColumnType, Confidence, Endianness, Format, Input, Output, Problem, ReadOptions,
     Several, Snapshot,
@@ -589,6 +591,51 @@ fn read_files(input: &mut Input, options: &ReadOptions) -> Result<Snapshot> {
     snapshot.checked().map_err(|problem| Error::file(&path, problem))
 }
 
+/// The number of bodies of the snapshot at `path`, and those in `rows`. Of a snapshot in several
+/// files, only those that have such bodies are read.
+///
+/// # Errors
+/// As [`super::read_with`].
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) fn read_rows(path: &Path, rows: &Range<usize>) -> Result<(usize, Snapshot)> {
+    let mut index = Input::new(vec![Part::on_disk(path.to_owned())?], 1);
+    if !is_index(index.head()?) {
+        let mut whole = super::read(path)?;
+        let n = whole.bodies.len();
+        whole.keep(&(rows.start.min(n)..rows.end.min(n)));
+        return Ok((n, whole));
+    }
+    let (path, bytes) = index.load_first()?;
+    let wrong = |problem: Problem| Error::file(path, problem);
+    let (listed, n) = Parsed::of(bytes).and_then(|index| index.listed()).map_err(wrong)?;
+    let has_rows = |file: &Listed| {
+        let Range { start, end } = file.range();
+        start < rows.end as u64 && end > rows.start as u64
+    };
+    let read = |k: usize| {
+        super::read_with(path, &ReadOptions { part: Some(k as u64), ..ReadOptions::default() })
+    };
+    let first = listed.iter().position(has_rows).unwrap_or(0);
+    let mut found = read(first)?;
+    for (k, _) in listed.iter().enumerate().skip(first + 1).filter(|(_, file)| has_rows(file)) {
+        let more = read(k)?;
+        found.bodies.append(&more.bodies)?;
+        for (name, column) in more.extra {
+            let own = found.extra.get_mut(&name).and_then(|own| own.append(column));
+            own.ok_or_else(|| {
+                wrong(format!(
+                    "lists file {k}, whose column '{name}' is of another type than in file {first}"
+                ))
+            })?;
+        }
+    }
+    let begin = listed[first].first as usize;
+    let end = begin + found.bodies.len();
+    let within = |row: usize| row.clamp(begin, end) - begin;
+    found.keep(&(within(rows.start)..within(rows.end)));
+    Ok((n as usize, found))
+}
+
 /// What a file on disk is in a snapshot of several files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Listing {
@@ -601,8 +648,8 @@ pub(crate) enum Listing {
 }
 
 /// What the file `path` is, by its first bytes; `None` if it cannot be read or is damaged.
-pub(crate) fn listing(path: &std::path::Path) -> Option<Listing> {
-    let mut input = Input::new(vec![super::source::Part::on_disk(path.to_owned()).ok()?], 1);
+pub(crate) fn listing(path: &Path) -> Option<Listing> {
+    let mut input = Input::new(vec![Part::on_disk(path.to_owned()).ok()?], 1);
     let is_index = is_index(input.head().ok()?);
     let is_own = input.head().ok()?.starts_with(&MAGIC);
     match count(&mut input).ok()? {
@@ -613,14 +660,14 @@ pub(crate) fn listing(path: &std::path::Path) -> Option<Listing> {
 }
 
 /// The index of the snapshot to which a file in `.gvt` belongs, if that is on disk.
-pub fn index_of(path: &std::path::Path) -> Option<std::path::PathBuf> {
+pub fn index_of(path: &Path) -> Option<PathBuf> {
     let (whole, number) = super::source::file_of(path)?;
     let is_listed = matches!(listing(&whole), Some(Listing::Index(files)) if number < files);
     (is_listed && listing(path) == Some(Listing::File)).then_some(whole)
 }
 
 /// The files on disk that the index `path` lists; none if it is no index.
-pub fn listed_files(path: &std::path::Path) -> Vec<std::path::PathBuf> {
+pub fn listed_files(path: &Path) -> Vec<PathBuf> {
     let files = match listing(path) {
         Some(Listing::Index(files)) => files,
         _ => 0,
@@ -910,4 +957,34 @@ impl<'a> Outgoing<'a> {
 /// Zeros up to a multiple of 8.
 fn padding(length: usize) -> &'static [u8] {
     &[0; 8][..length.next_multiple_of(8) - length]
+}
+
+#[cfg(all(test, not(target_arch = "wasm32")))]
+mod tests {
+    use super::*;
+    use crate::scene::{Spread, test_bodies};
+    use crate::snapshot::{self, WriteOptions};
+
+    #[test]
+    fn rows_of_several_files_are_those_of_the_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut whole = Snapshot::new(test_bodies(1000, Spread::Even), 1.5);
+        whole.extra.insert("phi".into(), Column::F32((0..1000).map(|k| k as f32).collect()));
+        for files in [1, 3, 7] {
+            let path = folder.path().join(format!("of{files}.gvt"));
+            let options = WriteOptions { files: Some(files), ..WriteOptions::default() };
+            snapshot::write(&path, &whole, &options).unwrap();
+            for rows in [0..1000, 0..1, 140..145, 142..143, 300..720, 999..1000, 500..500, 0..0] {
+                let mut own = whole.clone();
+                own.keep(&rows);
+                assert_eq!(read_rows(&path, &rows).unwrap(), (1000, own), "{rows:?} of {files}");
+            }
+        }
+        // Files without such bodies are not read.
+        std::fs::write(folder.path().join("of3.2.gvt"), "no snapshot").unwrap();
+        let path = folder.path().join("of3.gvt");
+        assert_eq!(read_rows(&path, &(0..600)).unwrap().1.bodies.len(), 600);
+        let refused = read_rows(&path, &(600..700)).unwrap_err().to_string();
+        assert!(refused.contains("of3.2.gvt"), "{refused}");
+    }
 }

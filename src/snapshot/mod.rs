@@ -44,7 +44,7 @@ pub use source::{Input, Source, exists};
 // Only runs in folders, which a browser does not have, name these.
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) use {
-    gvt::{Listed, Listing, listing, share, write_file, write_index},
+    gvt::{Listed, Listing, listing, read_rows, share, write_file, write_index},
     rescale::LONGEST_DT,
     source::{file_of, nth},
 };

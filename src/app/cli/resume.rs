@@ -8,8 +8,8 @@ use super::{Ended, interrupt, print, run, together};
 use crate::ranks;
 use gravitile::error::Error;
 use gravitile::gpu::{AdapterRequest, DeviceCount};
-use gravitile::record::{self, EnergyLog, RunFolder, energy_initial, restart_of};
-use gravitile::sim::Simulation;
+use gravitile::record::{self, EnergyLog, Plan, RunFolder, energy_initial, restart_of};
+use gravitile::sim::{Choice, Simulation};
 
 /// Resume a run from its last complete snapshot, with the engine and kernel it was started with
 #[derive(Debug, clap::Args)]
@@ -43,20 +43,13 @@ pub fn main(args: &Args) -> Result<Ended> {
         Some(folder) => folder,
         None => RunFolder::look(&args.dir)?,
     };
-    let mut found = folder.last_whole()?;
     ranks::must_agree(|| {
         [
             ("program", ranks::program_sum()),
             ("plan", crc32fast::hash(format!("{:?}", folder.plan).as_bytes())),
-            ("snapshot", run::sum_of(&found.snapshot)),
         ]
     })?;
-    let damaged = found.damaged.iter();
-    let damaged =
-        damaged.map(|error| format!("damaged snapshot, going back to the one before: {error}"));
-    found.snapshot.notes.extend(damaged);
-    print::notes(&found.snapshot.notes);
-    let mut settings = folder.plan.settings(found.step)?;
+    let mut settings = folder.plan.settings(0)?;
     // The adapters with which the run began were those of another number of ranks.
     let are_others = args.adapter.is_some() || args.devices.is_some() || ranks::ranks().is_some();
     if are_others {
@@ -67,6 +60,25 @@ pub fn main(args: &Args) -> Result<Ended> {
             return Err(Error::value("--devices", "auto", "a number here").into());
         }
     }
+    let Plan { n, files, .. } = folder.plan;
+    let choice = match ranks::ranks() {
+        None => None,
+        Some(ranks) => {
+            let choice = together::choose_for_resume(ranks, n, &mut settings)?;
+            let rows = record::rows(&choice, &settings, n, files);
+            Some(Choice { rows, ..choice })
+        }
+    };
+    let rows = choice.as_ref().and_then(|choice| choice.rows.as_ref());
+    let mut found = folder.last_whole(rows, |here| !ranks::any(!here))?;
+    settings.steps_before = found.step;
+    let sum = if rows.is_none() { run::sum_of(&found.snapshot) } else { found.step as u32 };
+    ranks::must_agree(|| [("snapshot", sum)])?;
+    let damaged = found.damaged.iter();
+    let damaged =
+        damaged.map(|error| format!("damaged snapshot, going back to the one before: {error}"));
+    found.snapshot.notes.extend(damaged);
+    print::notes(&found.snapshot.notes);
     if !args.json {
         let (step, steps) = (found.step, folder.plan.steps);
         print::text(&format!(
@@ -75,16 +87,6 @@ pub fn main(args: &Args) -> Result<Ended> {
         ))?;
     }
     let waiting = print::waiting("first forces");
-    let n = found.snapshot.bodies.len();
-    let choice = match ranks::ranks() {
-        None => None,
-        Some(ranks) => {
-            let mut choice = together::choose_for_resume(ranks, n, &mut settings)?;
-            choice.rows = record::rows(&choice, &settings, n, folder.plan.files);
-            choice.rows.iter().for_each(|rows| found.snapshot.keep(&rows.own));
-            Some(choice)
-        }
-    };
     let restart = restart_of(&found.snapshot);
     let restart = restart.as_ref();
     let bodies = std::mem::take(&mut found.snapshot.bodies);

@@ -13,6 +13,7 @@ use glam::DVec3;
 use rayon::prelude::*;
 use web_time::Instant;
 
+use super::divides;
 use super::open::{Topology, devices_per_rank, patience};
 use super::team::{Local, run_on_each};
 use crate::bodies::{Bodies, Rows};
@@ -68,11 +69,6 @@ pub const BACKEND: BackendEntry = BackendEntry {
     },
 };
 
-/// Whether each of several ranks has some of `n` bodies, in domains. Other ranks all have all.
-pub fn divides(choice: &Choice, settings: &Settings, n: usize) -> bool {
-    choice.is_shared() && (BACKEND.suits)(choice, settings, n)
-}
-
 /// Checks the bodies of a rank that has some of them.
 ///
 /// # Errors
@@ -85,7 +81,7 @@ pub fn check_rows(
     settings: &Settings,
 ) -> Result<()> {
     if !divides(choice, settings, rows.n) {
-        let allowed = "all, unless several ranks have domains";
+        let allowed = "all, unless several ranks share a tree in parts";
         return Err(Error::value("the bodies of a rank", format!("{:?}", rows.own), allowed));
     }
     let checked = match rows.own.len() == bodies.len() {
@@ -863,7 +859,6 @@ impl Backend for DomainGroup {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::bodies::{Component, Role};
     use crate::gpu::AdapterRequest;
     use crate::scene::{Scene, Spread, test_bodies};
     use crate::sim::{ASKED_FOR, EngineKind, Simulation};
@@ -986,73 +981,6 @@ mod tests {
         for parts in [2, 3] {
             let (several, _) = moved_of(&bodies, &settings, parts, 5, |_| ());
             assert!(several.starts_with(&format!("{expected:?} ")), "{parts} parts");
-        }
-    }
-
-    /// Ranks that each have some of the bodies, one of them none, find together what one process finds.
-    #[test]
-    fn ranks_that_have_some_bodies_find_the_bits_of_one() {
-        let field = "plummer:mass=2,scale=1".parse().unwrap();
-        let settings = Settings { field, ..settings() };
-        let mut bodies = test_bodies(3000, Spread::Even);
-        for i in [7, 1500, 2999] {
-            (bodies.position[i], bodies.velocity[i]) =
-                (bodies.position[i / 2], bodies.velocity[i / 2]);
-        }
-        bodies.components = ["disk", "bulge"].map(|name| Component::new(name, Role::Star)).to_vec();
-        bodies.component = (0..3000).map(|i| u8::from(i % 7 == 0)).collect();
-        let open = |ranks: Option<Ranks>, rows: Option<Rows>, others: usize| {
-            let mut bodies = bodies.clone();
-            rows.iter().for_each(|rows| bodies.keep(&rows.own));
-            let choice = Choice::of(EngineKind::Gpu, Method::Tree, ASKED_FOR, Some(adapter()));
-            let choice = Choice { ranks, rows, others: vec![adapter(); others], ..choice };
-            Simulation::on(choice, bodies, settings.clone())
-        };
-        let found = |sim: &mut Simulation| {
-            sim.step(2).unwrap();
-            let state = sim.state().unwrap();
-            let potentials = sim.potentials().unwrap();
-            let diagnostics = sim.diagnostics_of(&state).unwrap();
-            let near = sim.closer_than_f32(&state.bodies).unwrap();
-            let all = format!("{diagnostics:?} {near}");
-            (state.bodies, state.acceleration, potentials, sim.restart().columns, all)
-        };
-        let alone = found(&mut open(None, None, 1).unwrap());
-        let some = Some(Rows { own: 0..1, n: 3000 });
-        let refused = open(None, some, 1).err().unwrap().to_string();
-        assert!(refused.contains("several ranks have domains"), "{refused}");
-        assert!(!alone.4.ends_with(" 0"), "some bodies share a place: {}", alone.4);
-        let each = [0..1700, 1700..1700, 1700..3000];
-        let by_ranks: Vec<_> = std::thread::scope(|scope| {
-            let members = exchange::team(3, None, Duration::ZERO);
-            let (open, found) = (&open, &found);
-            let threads: Vec<_> = members
-                .into_iter()
-                .zip(each.clone())
-                .map(|(member, rows)| {
-                    scope.spawn(move || {
-                        let ranks = Some(Ranks::new(Box::new(member), 0));
-                        let own = Rows { own: rows.clone(), n: 3000 };
-                        let mut sim = open(ranks, Some(own), 0).unwrap();
-                        assert_eq!((sim.len(), sim.rows()), (3000, rows));
-                        let refused = pollster::block_on(sim.replace(Bodies::default()));
-                        assert!(refused.unwrap_err().to_string().contains("reads all bodies"));
-                        found(&mut sim)
-                    })
-                })
-                .collect();
-            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
-        });
-        for ((bodies, acceleration, potentials, columns, all), rows) in by_ranks.iter().zip(each) {
-            let mut own = alone.0.clone();
-            own.keep(&rows);
-            assert_eq!(*bodies, own);
-            assert_eq!(*acceleration, alone.1[rows.clone()]);
-            assert_eq!(*potentials, alone.2[rows.clone()]);
-            assert_eq!(*all, alone.4);
-            let own =
-                alone.3.iter().map(|(name, column)| (name.clone(), column[rows.clone()].to_vec()));
-            assert_eq!(*columns, own.collect());
         }
     }
 

@@ -24,6 +24,7 @@
 
 mod backend;
 mod domains;
+mod hosts;
 mod open;
 mod team;
 
@@ -34,15 +35,23 @@ use glam::DVec3;
 use web_time::Instant;
 
 pub use self::backend::BACKEND;
-pub use self::domains::{BACKEND as DOMAINS, check_rows, divides};
+pub use self::domains::{BACKEND as DOMAINS, check_rows};
+pub use self::hosts::BACKEND as HOSTS;
 pub use self::open::DeviceGroup;
 use self::team::{Local, run_on_each};
-use super::Watch;
 use super::device::{DeviceState, GroupMember};
+use super::{Choice, Settings, Watch};
 use crate::bodies::Bodies;
 use crate::error::Result;
 use crate::exchange::{self, Exchange, Member, Ranks};
 use crate::gpu::Spent;
+
+/// Whether each of several ranks has some of `n` bodies: in domains on devices, or with a tree on
+/// processors. Other ranks all have all.
+pub fn divides(choice: &Choice, settings: &Settings, n: usize) -> bool {
+    let suits = |entry: &super::BackendEntry| (entry.suits)(choice, settings, n);
+    choice.is_shared() && (suits(&DOMAINS) || suits(&HOSTS))
+}
 
 /// A device of this process and its role in the group.
 pub(super) struct LocalDevice {
@@ -209,72 +218,4 @@ impl DeviceGroup {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-    use std::time::Duration;
-
-    use super::*;
-    use crate::forces::direct::gpu::KernelRequest;
-    use crate::gpu::{AdapterRequest, Gpu};
-    use crate::scene::{Spread, test_bodies};
-    use crate::sim::{Backend, EngineKind, Settings};
-
-    /// Two ranks, one of them with two devices: checks whether potentials came with the last force
-    /// of each advance, and compares all bodies and potentials. There are enough bodies for the
-    /// combined kernel (`device/combined.rs`).
-    #[test]
-    fn ranks_compute_expected_potentials_with_same_bits_as_one_device() {
-        let name = std::env::var("GRAVITILE_TEST_ADAPTER").unwrap_or_default();
-        let request = match name.as_str() {
-            "" => AdapterRequest::default(),
-            name => AdapterRequest::named(name),
-        };
-        let gpu = Gpu::open_blocking(&request).expect("the device tests need an adapter");
-        let bodies = test_bodies(1500, Spread::Even);
-        // With several slices, steps are not fused.
-        let kernel = KernelRequest { tiled: true, s: Some(3), ..KernelRequest::NONE };
-        let engine = EngineKind::Gpu;
-        let settings =
-            Settings { softening: 0.05, dt: 0.01, engine, kernel, ..Settings::default() };
-        let describe_state = |backend: &mut dyn Backend| {
-            let mut bodies = bodies.clone();
-            pollster::block_on(backend.read(&mut bodies, 0.0)).unwrap();
-            let potential = pollster::block_on(backend.potential()).unwrap();
-            format!("{bodies:?} {potential:?}")
-        };
-        let as_rank = |ranks: Option<Ranks>, devices: usize| {
-            let devices = vec![Arc::clone(&gpu); devices];
-            let group = DeviceGroup::open(&devices, ranks.as_ref(), &bodies, None, &settings);
-            let mut group = pollster::block_on(group).unwrap();
-            let mut states = vec![describe_state(&mut group)];
-            for (steps, is_expected) in [(2, true), (1, true), (0, true), (1, true)] {
-                group.advance(0.01, steps, &mut |_| true).unwrap();
-                let mut devices = group.local_devices.iter();
-                assert_eq!(
-                    devices.all(|local| local.state.has_potentials()),
-                    is_expected,
-                    "{steps}"
-                );
-                states.push(describe_state(&mut group));
-            }
-            // No potentials are requested after the first of these, so the second computes none.
-            for is_expected in [true, false] {
-                group.advance(0.01, 1, &mut |_| true).unwrap();
-                let mut devices = group.local_devices.iter();
-                assert!(devices.all(|local| local.state.has_potentials() == is_expected));
-            }
-            states.push(describe_state(&mut group));
-            states
-        };
-        let alone = as_rank(None, 1);
-        let by_ranks: Vec<_> = std::thread::scope(|scope| {
-            let members = exchange::team(2, None, Duration::ZERO);
-            let ranks = members.into_iter().map(|member| Ranks::new(Box::new(member), 0));
-            let as_rank = &as_rank;
-            let each = |(k, ranks)| scope.spawn(move || as_rank(Some(ranks), 1 + k));
-            let threads: Vec<_> = ranks.enumerate().map(each).collect();
-            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
-        });
-        assert!(by_ranks.iter().all(|states| *states == alone));
-    }
-}
+mod tests;

@@ -1,8 +1,8 @@
 //! The tree over bodies that ranks share: every rank builds and walks the part of the tree that is
 //! its part of the curve (`forces/tree/domains/`).
 //!
-//! The bodies of a call have homes, equal ranges of their numbers; each is sent to the rank with its
-//! place on the curve, which sends its forces back. The parts are cut by the costs of the last call.
+//! Each rank has some of the bodies, whose home it is. They are sent to the ranks with their places on
+//! the curve, which send their forces back. The parts are cut by the costs of the last call.
 
 use std::ops::Range;
 
@@ -24,9 +24,10 @@ use super::HostTree;
 use super::call::{Call, OfGroup, finite};
 use super::groups::{Logarithms, ranges};
 use super::walk::Opened;
+use crate::bodies::Rows;
 use crate::error::{Error, Result};
-use crate::exchange::{Exchange, Ranks, equal_shares, polling_stop};
-use crate::forces::{Forces, Outputs, Sources};
+use crate::exchange::{Exchange, Ranks, polling_stop};
+use crate::forces::{Forces, Sources};
 use crate::frame::Frame;
 use crate::math::length;
 
@@ -100,7 +101,7 @@ impl Totals for &Ranks {
 }
 
 impl HostTree {
-    /// The forces of `sources` on themselves, which all ranks have. Returns the interactions of all
+    /// The forces of the `sources` of all ranks on those of this one. Stores the interactions of all
     /// ranks.
     ///
     /// # Errors
@@ -114,15 +115,20 @@ impl HostTree {
         out: &mut Forces,
     ) -> Result<()> {
         let ranks = domains.ranks.clone();
-        let homes = equal_shares(sources.position.len(), ranks.size(), 1);
+        let (n, known) = (sources.position.len(), finite(sources.position));
+        let has_nan = known.len() < n && sources.position.iter().any(|x| x.is_nan());
+        let counts = [n, known.len(), acceleration.len(), usize::from(has_nan)];
+        let counts = ranks.gather(&[counts.map(|n| n as u64)])?;
+        let homes = ranges_of(counts.iter().map(|count| count[0][0]));
         let home = homes[ranks.rank()].clone();
-        let known = finite(sources.position);
-        let frame = Frame::of_call(&known, &known, sources.mass, softening);
-        frame.check_reach(&known)?;
-        if domains.costs.len() != home.len() {
-            domains.costs = vec![0.0; home.len()];
+        let finite = ranges_of(counts.iter().map(|count| count[0][1]));
+        let all_finite = finite.last().map_or(0, |last| last.end);
+        let finite = Rows { own: finite[ranks.rank()].clone(), n: all_finite };
+        let frame = Frame::of_call_all(&ranks, &finite, &known, sources.mass, softening)?;
+        if domains.costs.len() != n {
+            domains.costs = vec![0.0; n];
         }
-        let has_strengths = acceleration.len() == sources.position.len();
+        let has_strengths = counts.iter().all(|count| count[0][2] == count[0][0]);
         let visitor = |i: usize| {
             let [x, y, z] = frame.position(sources.position[i]);
             Visitor {
@@ -131,11 +137,11 @@ impl HostTree {
                     true => length(acceleration[i] / frame.acceleration_unit()),
                     false => f64::NAN,
                 },
-                cost: domains.costs[i - home.start],
-                number: i as u32,
+                cost: domains.costs[i],
+                number: (home.start + i) as u32,
             }
         };
-        let visitors: Vec<Visitor> = home.clone().into_par_iter().map(visitor).collect();
+        let visitors: Vec<Visitor> = (0..n).into_par_iter().map(visitor).collect();
         let part = Part::new(&ranks, visitors)?;
         let sizes: Vec<f64> = part.sinks().map(|sink| sink.strength).collect();
         let softening = (frame, softening);
@@ -158,20 +164,32 @@ impl HostTree {
 
         let answers = part.answers(&found, &homes);
         for answer in ranks.send_each(&answers)?.into_iter().flatten() {
-            let number = answer.number as usize;
-            let is_lost = !sources.position[number].is_finite();
-            out.acceleration[number] =
+            let i = answer.number as usize - home.start;
+            let is_lost = !sources.position[i].is_finite();
+            out.acceleration[i] =
                 if is_lost { DVec3::NAN } else { DVec3::from(answer.acceleration) };
             if potential {
-                out.potential[number] = if is_lost { f64::NAN } else { answer.potential };
+                out.potential[i] = if is_lost { f64::NAN } else { answer.potential };
             }
-            domains.costs[number - home.start] = answer.cost;
+            domains.costs[i] = answer.cost;
         }
-        let mass = &sources.mass[home.clone()];
-        balance_over(&mut out.acceleration[home], mass, &mut &ranks)?;
-        let outputs = if potential { Outputs::POTENTIAL } else { Outputs::ACCELERATION };
-        crate::forces::spread::gather(&mut ranks.clone(), &homes, out, &outputs)
+        // As on one rank, where a place that is NaN differs from itself.
+        match counts.iter().any(|count| count[0][3] > 0) {
+            true => Ok(()),
+            false => balance_over(&mut out.acceleration, sources.mass, &mut &ranks),
+        }
     }
+}
+
+/// Ranges of these lengths, one after the other.
+fn ranges_of(lengths: impl Iterator<Item = u64>) -> Vec<Range<usize>> {
+    let mut end = 0;
+    let range = |length| {
+        let begin = end;
+        end += length as usize;
+        begin..end
+    };
+    lengths.map(range).collect()
 }
 
 /// A rank's part of the curve.

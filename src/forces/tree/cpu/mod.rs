@@ -5,11 +5,13 @@ use glam::DVec3;
 use web_time::Instant;
 
 use super::TreeConfig;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::error::Error;
 use crate::error::Result;
 use crate::forces::direct::cpu::Kernel;
 use crate::forces::{
-    Capabilities, Evaluator, Forces, Interfaces, Order, Outputs, Precision, Sinks, Sources,
-    WithSources,
+    Capabilities, Evaluator, Forces, Identity, Interfaces, Order, Outputs, Precision, Sinks,
+    Sources, WithSources,
 };
 use crate::settings::Rebuild;
 use crate::stop;
@@ -108,18 +110,24 @@ impl HostTree {
         out: &mut Forces,
     ) -> Result<()> {
         self.interactions = 0;
-        if sinks.position.is_empty() {
-            return Ok(());
-        }
-        // The stored tree can be reused only if its bodies are the sinks too.
-        let is_whole = call::are_the_same(sinks, sources);
         #[cfg(not(target_arch = "wasm32"))]
-        if let Some(mut domains) = self.domains.take_if(|_| is_whole) {
+        if let Some(mut domains) = self.domains.take() {
+            // As bits, of which NaN has some too.
+            let [own, all] = [sinks.position, sources.position].map(bytemuck::cast_slice::<_, u64>);
+            if sinks.identity != Identity::Offset(0) || own != all {
+                let allowed = "the sources themselves if ranks share a tree";
+                return Err(Error::value("the sinks", "other points", allowed));
+            }
             let what = (softening, potential);
             let done = self.compute_shared(&mut domains, sources, sinks.acceleration, what, out);
             self.domains = Some(domains);
             return done;
         }
+        if sinks.position.is_empty() {
+            return Ok(());
+        }
+        // The stored tree can be reused only if its bodies are the sinks too.
+        let is_whole = call::are_the_same(sinks, sources);
         let Self { kernel, config, estimates, interactions, reused, .. } = self;
         let n = sources.position.len();
         let begun = is_whole.then(|| reused.begin(n));

@@ -5,13 +5,29 @@ use std::time::Duration;
 use proptest::prelude::*;
 
 use super::*;
-use crate::exchange::team;
+use crate::exchange::{shares, team};
 use crate::forces::test_bodies::Random;
 use crate::forces::tree::{CpuTree, Opening};
-use crate::forces::{ForceEngine, Identity, Interfaces, Sinks, TestBodies};
+use crate::forces::{ForceEngine, Identity, Interfaces, Outputs, Sinks, TestBodies};
 
-/// Forces of several calls, and how often they were computed again.
-type Answers = (Vec<Forces>, usize);
+/// Forces of several calls on the bodies of a rank, which bodies these are, and how often forces were
+/// computed again.
+type Answers = (Vec<Forces>, Range<usize>, usize);
+
+/// The bodies of each rank: uneven shares, and one rank without bodies.
+fn homes(n: usize, ranks: usize) -> Vec<Range<usize>> {
+    let weight = |rank: usize| if ranks > 2 && rank == 1 { 0.0 } else { 1.0 + (rank % 3) as f64 };
+    shares(n, &(0..ranks).map(weight).collect::<Vec<_>>(), 1)
+}
+
+/// Some of the bodies.
+fn part_of_bodies(bodies: &TestBodies, rows: &Range<usize>) -> TestBodies {
+    let mut part = TestBodies::default();
+    for i in rows.clone() {
+        part.push(bodies.position[i], DVec3::ZERO, DVec3::ZERO, bodies.mass[i]);
+    }
+    part
+}
 
 /// The forces of `bodies` on themselves: first, again with these accelerations, and potentials.
 fn calls(engine: &mut dyn ForceEngine, bodies: &TestBodies, eps: f64) -> Vec<Forces> {
@@ -39,17 +55,18 @@ fn on_ranks(
     generosities: &'static [Generosity],
 ) -> Vec<Answers> {
     std::thread::scope(|scope| {
-        let members = team(ranks, None, Duration::ZERO).into_iter();
+        let homes = homes(bodies.mass.len(), ranks);
+        let members = team(ranks, None, Duration::ZERO).into_iter().zip(homes);
         let threads: Vec<_> = members
-            .map(|member| {
+            .map(|(member, home)| {
                 scope.spawn(move || {
                     let ranks = Ranks::new(Box::new(member), 0);
                     let mut tree =
                         HostTree::new(crate::forces::direct::cpu::Kernel::available()[0], config);
                     tree.domains = Some(Domains { generosities, ..Domains::new(ranks) });
                     let mut engine = CpuTree::of(tree);
-                    let found = calls(&mut engine, bodies, eps);
-                    (found, engine.evaluator.domains.unwrap().repeats)
+                    let found = calls(&mut engine, &part_of_bodies(bodies, &home), eps);
+                    (found, home, engine.evaluator.domains.unwrap().repeats)
                 })
             })
             .collect();
@@ -58,20 +75,27 @@ fn on_ranks(
 }
 
 fn bits(forces: &Forces) -> Vec<u64> {
-    let vectors = forces.acceleration.iter().flat_map(|a| a.to_array());
-    vectors.chain(forces.potential.iter().copied()).map(f64::to_bits).collect()
+    bits_of(forces, &(0..forces.acceleration.len()))
+}
+
+/// The bits of the forces on some of the bodies.
+fn bits_of(forces: &Forces, rows: &Range<usize>) -> Vec<u64> {
+    let vectors = forces.acceleration[rows.clone()].iter().flat_map(|a| a.to_array());
+    let potential = forces.potential.get(rows.clone()).unwrap_or_default();
+    vectors.chain(potential.iter().copied()).map(f64::to_bits).collect()
 }
 
 /// Compares all bits of all calls on these numbers of ranks with those of one engine.
 fn check(bodies: &TestBodies, eps: f64, config: TreeConfig, ranks: &[usize]) {
     let alone = calls(&mut CpuTree::new(config), bodies, eps);
     for &size in ranks {
-        for (rank, (found, repeats)) in
+        for (rank, (found, home, repeats)) in
             on_ranks(size, bodies, eps, config, &GENEROSITIES).into_iter().enumerate()
         {
             assert_eq!(repeats, 0, "{size} ranks");
             for (call, (found, alone)) in found.iter().zip(&alone).enumerate() {
-                assert!(bits(found) == bits(alone), "call {call} on rank {rank} of {size}");
+                let alone = bits_of(alone, &home);
+                assert!(bits(found) == alone, "call {call} on rank {rank} of {size}");
             }
         }
     }
@@ -148,18 +172,19 @@ fn missing_cells_are_noticed_and_made_up_for() {
     let bodies = clusters(20_000, 8);
     let config = TreeConfig::default();
     let alone = calls(&mut CpuTree::new(config), &bodies, 0.01);
-    for (found, repeats) in on_ranks(4, &bodies, 0.01, config, &BOLD) {
+    for (found, home, repeats) in on_ranks(4, &bodies, 0.01, config, &BOLD) {
         assert_eq!(repeats, 4, "each of four evaluations is repeated");
         for (found, alone) in found.iter().zip(&alone) {
-            assert!(bits(found) == bits(alone));
+            assert!(bits(found) == bits_of(alone, &home));
         }
     }
     // Boxes around many groups, and around each by itself.
     for boxes in [1, 40, usize::MAX] {
         let few: &'static [Generosity] =
             Box::leak(Box::new([Generosity { boxes, margin: 1.0 - 1e-5 }]));
-        for (found, repeats) in on_ranks(3, &bodies, 0.01, config, few) {
-            assert!(repeats == 0 && bits(&found[1]) == bits(&alone[1]), "{boxes} boxes");
+        for (found, home, repeats) in on_ranks(3, &bodies, 0.01, config, few) {
+            let alone = bits_of(&alone[1], &home);
+            assert!(repeats == 0 && bits(&found[1]) == alone, "{boxes} boxes");
         }
     }
 }

@@ -1,0 +1,274 @@
+//! Bodies that ranks without devices share by a tree: each rank has and moves an equal share of them,
+//! and its engine computes their forces together with those of the other ranks
+//! (`forces/tree/cpu/domains.rs`).
+
+use std::ops::Range;
+
+use bytemuck::{Pod, Zeroable};
+use glam::DVec3;
+
+use crate::bodies::Bodies;
+use crate::error::Result;
+use crate::exchange::{Ranks, equal_shares};
+use crate::forces::{EngineKind, Method, last};
+use crate::integrate::blocks::Restart;
+use crate::sim::backend::first_of_all;
+use crate::sim::{
+    Backend, BackendEntry, BoxFuture, Capabilities, Choice, HostState, Observed, Settings, Varying,
+    Watch, host_engine,
+};
+
+/// Several ranks that compute a tree on their processors.
+pub const BACKEND: BackendEntry = BackendEntry {
+    suits: |choice, settings, _| {
+        choice.is_shared()
+            && !choice.is_mixed
+            && choice.kind == EngineKind::Cpu
+            && choice.method == Method::Tree
+            && !settings.integrator.has_block_steps()
+            && !settings.tree.rebuild.keeps()
+    },
+    open: |choice, bodies, settings, restart| {
+        Box::pin(async move {
+            let group = HostGroup::open(choice, bodies, settings, restart).await?;
+            Ok(Box::new(group) as Box<dyn Backend>)
+        })
+    },
+};
+
+/// The bodies of this rank, and which of them it reads.
+struct HostGroup {
+    state: HostState,
+    ranks: Ranks,
+    /// The bodies that each rank moves.
+    homes: Vec<Range<usize>>,
+    /// Those that each rank reads.
+    readers: Vec<Range<usize>>,
+    /// Whether each rank is given what it reads; otherwise all are given all.
+    are_divided: bool,
+    /// The accelerations of the bodies read last, if the next forces depend on them.
+    last: Option<Vec<DVec3>>,
+}
+
+/// A body on its way home.
+#[repr(C)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+struct Sent {
+    id: u64,
+    mass: f64,
+    position: DVec3,
+    velocity: DVec3,
+}
+
+/// Items of the bodies that this rank is to have, `to`, of which the ranks have those `from`.
+///
+/// # Errors
+/// A rank is gone.
+fn moved<T: Pod>(
+    ranks: &Ranks,
+    (from, to): (&[Range<usize>], &[Range<usize>]),
+    items: impl Fn(Range<usize>) -> Vec<T>,
+) -> Result<Vec<T>> {
+    let own = &from[ranks.rank()];
+    let sent = to.iter().map(|to| {
+        let begin = to.start.clamp(own.start, own.end);
+        let end = to.end.clamp(begin, own.end);
+        items(begin - own.start..end - own.start)
+    });
+    let sent: Vec<Vec<T>> = sent.collect();
+    Ok(ranks.send_each(&sent)?.concat())
+}
+
+impl HostGroup {
+    async fn open(
+        choice: &Choice,
+        bodies: &Bodies,
+        settings: &Settings,
+        restart: Option<&Restart>,
+    ) -> Result<Self> {
+        let ranks = choice.ranks.clone().expect("ranks share the bodies");
+        let n = choice.rows.as_ref().map_or(bodies.len(), |rows| rows.n);
+        let homes = equal_shares(n, ranks.size(), 1);
+        let readers = match &choice.rows {
+            Some(rows) => {
+                let all = ranks.gather(&[rows.own.start as u64, rows.own.end as u64])?;
+                all.iter().map(|ends| ends[0] as usize..ends[1] as usize).collect()
+            }
+            None => vec![0..n; ranks.size()],
+        };
+        let given = Given {
+            ranks: &ranks,
+            readers: choice.rows.is_some().then_some(&readers[..]),
+            homes: &homes,
+        };
+        let needs_last = settings.tree.opening.needs_accelerations();
+        let found = restart.filter(|_| needs_last);
+        let found = found.and_then(|restart| last::find(&restart.columns, bodies.len()));
+        let restart = match ranks.any(needs_last && found.is_none())? {
+            true => None,
+            false => found.map(|last| given.of(|i| last[i])).transpose()?,
+        };
+        let restart = restart.map(|last| Restart::of_last(&last));
+        let own = given.bodies(bodies)?;
+        let first = homes[ranks.rank()].start;
+        let opened = async {
+            let mut engine = host_engine(choice.kind, None, &[], settings).await?;
+            let divides = engine.interfaces().divides;
+            divides.expect("a tree built at each step").divide_among(ranks.clone());
+            HostState::open(own, engine, settings, restart.as_ref()).await
+        };
+        let opened = opened.await.map_err(|error| error.numbered_from(first));
+        let state = first_of_all(Some(&ranks), opened)?.among(ranks.clone(), first);
+        let are_divided = choice.rows.is_some();
+        Ok(Self { state, ranks, homes, readers, are_divided, last: None })
+    }
+
+    fn given(&self) -> Given<'_> {
+        let readers = self.are_divided.then_some(&self.readers[..]);
+        Given { ranks: &self.ranks, readers, homes: &self.homes }
+    }
+
+    /// What this rank reads of its own and the others' bodies.
+    fn read_of<T: Pod>(&self, items: &[T]) -> Result<Vec<T>> {
+        moved(&self.ranks, (&self.homes, &self.readers), |rows| items[rows].to_vec())
+    }
+}
+
+/// The bodies as the ranks are given them: what they read, or all.
+struct Given<'a> {
+    ranks: &'a Ranks,
+    readers: Option<&'a [Range<usize>]>,
+    homes: &'a [Range<usize>],
+}
+
+impl Given<'_> {
+    /// What `item` is for the bodies at home.
+    fn of<T: Pod>(&self, item: impl Fn(usize) -> T) -> Result<Vec<T>> {
+        match self.readers {
+            Some(given) => {
+                let of = |rows: Range<usize>| rows.map(&item).collect();
+                moved(self.ranks, (given, self.homes), of)
+            }
+            None => Ok(self.homes[self.ranks.rank()].clone().map(item).collect()),
+        }
+    }
+
+    fn bodies(&self, bodies: &Bodies) -> Result<Bodies> {
+        let sent = self.of(|i| Sent {
+            id: bodies.id[i],
+            mass: bodies.mass[i],
+            position: bodies.position[i],
+            velocity: bodies.velocity[i],
+        })?;
+        Ok(Bodies {
+            id: sent.iter().map(|body| body.id).collect(),
+            mass: sent.iter().map(|body| body.mass).collect(),
+            position: sent.iter().map(|body| body.position).collect(),
+            velocity: sent.iter().map(|body| body.velocity).collect(),
+            component: vec![0; sent.len()],
+            components: bodies.components.clone(),
+        })
+    }
+}
+
+impl Backend for HostGroup {
+    fn describe(&self) -> String {
+        self.state.describe()
+    }
+
+    fn interactions(&self) -> u64 {
+        self.state.interactions()
+    }
+
+    fn advance<'a>(
+        &'a mut self,
+        dt: f64,
+        steps: u64,
+        watch: &'a mut Watch<'a>,
+    ) -> BoxFuture<'a, (u64, Result<()>)> {
+        self.state.advance(dt, steps, watch)
+    }
+
+    fn read<'a>(
+        &'a mut self,
+        bodies: &'a mut Bodies,
+        time: f64,
+    ) -> BoxFuture<'a, Result<Vec<DVec3>>> {
+        Box::pin(async move {
+            let mut own = Bodies::default();
+            let acceleration = self.state.read(&mut own, time).await?;
+            bodies.position = self.read_of(&own.position)?;
+            bodies.velocity = self.read_of(&own.velocity)?;
+            let acceleration = self.read_of(&acceleration)?;
+            self.last = (!self.state.restart().columns.is_empty()).then(|| acceleration.clone());
+            Ok(acceleration)
+        })
+    }
+
+    fn potential(&mut self) -> BoxFuture<'_, Result<Vec<f64>>> {
+        Box::pin(async move {
+            let first = self.homes[self.ranks.rank()].start;
+            let found = self.state.potential().await;
+            let found = found.map_err(|error| error.numbered_from(first));
+            let found = first_of_all(Some(&self.ranks), found)?;
+            self.read_of(&found)
+        })
+    }
+
+    fn replace<'a>(
+        &'a mut self,
+        bodies: &'a Bodies,
+        settings: &'a Settings,
+    ) -> BoxFuture<'a, Result<()>> {
+        Box::pin(async move {
+            let n = self.homes.last().map_or(0, |home| home.end);
+            if !self.are_divided && bodies.len() != n {
+                self.homes = equal_shares(bodies.len(), self.ranks.size(), 1);
+                self.readers = vec![0..bodies.len(); self.ranks.size()];
+            }
+            let own = self.given().bodies(bodies)?;
+            let first = self.homes[self.ranks.rank()].start;
+            let replaced = self.state.replace(&own, settings).await;
+            first_of_all(Some(&self.ranks), replaced.map_err(|error| error.numbered_from(first)))
+        })
+    }
+
+    fn set_softening(&mut self, softening: f64) -> BoxFuture<'_, Result<bool>> {
+        self.state.set_softening(softening)
+    }
+
+    fn restart(&self) -> Restart {
+        self.last.as_deref().map(Restart::of_last).unwrap_or_default()
+    }
+
+    fn capabilities(&self, time: f64) -> Capabilities<'_> {
+        Capabilities { host: None, ..self.state.capabilities(time) }
+    }
+
+    fn take_observed(&mut self) -> Observed {
+        self.state.take_observed()
+    }
+
+    fn varying(&mut self) -> Option<&mut dyn Varying> {
+        Some(self)
+    }
+}
+
+impl Varying for HostGroup {
+    fn largest_acceleration(&mut self) -> BoxFuture<'_, Result<f64>> {
+        Box::pin(async move {
+            let own = self.state.largest_acceleration().await?;
+            // As bits: they are ordered as the numbers, NaN last.
+            let all = self.ranks.gather(&[own.to_bits()])?;
+            Ok(f64::from_bits(all.iter().map(|bits| bits[0]).max().unwrap_or(0)))
+        })
+    }
+
+    fn save(&mut self) {
+        self.state.save();
+    }
+
+    fn restore(&mut self) {
+        self.state.restore();
+    }
+}
