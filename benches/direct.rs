@@ -7,7 +7,7 @@
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use glam::DVec3;
 use gravitile::forces::direct::Reference;
-use gravitile::forces::direct::{CpuDouble, cpu::Kernel};
+use gravitile::forces::direct::{CpuDouble, cpu::InstructionSet};
 use gravitile::forces::{ForceEngine, Forces, Identity, Order, Outputs, TestBodies, Within};
 
 const SOFTENING: f64 = 1.0 / 256.0;
@@ -41,7 +41,7 @@ fn direct(c: &mut Criterion) {
     reference.set_sources(&cloud.sources(n)).expect("the cloud is sound");
     evaluate(&cloud, &mut reference, 512, SOFTENING, &Outputs::only(Order::Snap), &mut expected);
 
-    for kernel in Kernel::available() {
+    for kernel in InstructionSet::available() {
         let mut engine = CpuDouble::with_kernel(kernel).expect("it is available");
         engine.set_sources(&cloud.sources(n)).expect("the cloud is sound");
         evaluate(&cloud, &mut engine, 512, SOFTENING, &Outputs::only(Order::Snap), &mut out);

@@ -9,7 +9,7 @@
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use glam::DVec3;
 use gravitile::forces::direct::Reference;
-use gravitile::forces::direct::{CpuSingle, cpu::Kernel};
+use gravitile::forces::direct::{CpuSingle, cpu::InstructionSet};
 use gravitile::forces::{ForceEngine, Forces, Identity, Outputs, Sinks, Sources};
 use particular::prelude::*;
 
@@ -89,7 +89,7 @@ fn forces(c: &mut Criterion) {
 
         let mut group = c.benchmark_group(format!("forces/{n}"));
         group.sample_size(20).throughput(Throughput::Elements((n * n) as u64));
-        for kernel in Kernel::available() {
+        for kernel in InstructionSet::available() {
             let mut engine = CpuSingle::with_kernel(kernel).expect("it is available");
             sphere.evaluate(&mut engine, Outputs::ACCELERATION, &mut out);
             sphere.report(kernel.name(), &reference, &out.acceleration);

@@ -18,7 +18,7 @@ use std::time::Instant;
 
 use calls::*;
 use glam::DVec3;
-use gravitile::forces::direct::cpu::Kernel;
+use gravitile::forces::direct::cpu::InstructionSet;
 use gravitile::forces::direct::{CpuDouble, CpuSingle};
 use gravitile::forces::{
     ForceEngine, Forces, Identity, Moving, MovingSources, Order, Outputs, Sinks, Sources,
@@ -232,7 +232,7 @@ fn measure_grape5() {
         println!("{nj:6} {ni:6} {:8.2} {call:10.1} {rate:8.2}", alone * 1e3 / nj as f64);
     }
     g5_close();
-    for kernel in Kernel::available() {
+    for kernel in InstructionSet::available() {
         let mut engine = CpuSingle::with_kernel(kernel).expect("it is available");
         engine.set_sources(&client.bodies.sources(most)).expect("the sources are sound");
         let sinks = Sinks::new(&client.bodies.position, Identity::Foreign);

@@ -10,7 +10,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use gravitile::forces::direct::gpu::tiers::{GpuTiers, Shape};
+use gravitile::forces::direct::gpu::tiers::{GpuTiers, TierShape};
 use gravitile::forces::{ForceEngine, Forces, Identity, Order, Outputs, Precision, TestBodies};
 use gravitile::gpu::{AdapterRequest, Checks, Gpu};
 
@@ -103,7 +103,7 @@ impl Bench {
 }
 
 /// Shapes to try for these numbers of sources and sinks.
-fn shapes(sources: u32, sinks: u32) -> Vec<Shape> {
+fn shapes(sources: u32, sinks: u32) -> Vec<TierShape> {
     let mut shapes = Vec::new();
     for threads in [64, 128, 256] {
         for p in [1, 4, 16, 32, 64, 128, 256] {
@@ -113,12 +113,12 @@ fn shapes(sources: u32, sinks: u32) -> Vec<Shape> {
                 if p > threads || is_wide || is_narrow {
                     continue;
                 }
-                let one = Shape { p, q: threads / p, r, u: p.min(16), l: 1, slices: 1 };
+                let one = TierShape { p, q: threads / p, r, u: p.min(16), l: 1, slices: 1 };
                 let workgroups = sinks.div_ceil(p * r);
                 let most = sources.div_ceil(threads);
                 for fill in [1 << 16, 1 << 17, 1 << 18, 1 << 19] {
                     let slices = (fill / (workgroups * threads)).clamp(1, most.min(4096));
-                    shapes.push(Shape { slices, ..one });
+                    shapes.push(TierShape { slices, ..one });
                 }
             }
         }

@@ -75,7 +75,7 @@ pub enum Error {
     /// No usable graphics adapter was found.
     NoAdapter {
         /// What was looked for.
-        wanted: String,
+        requested: String,
         /// The adapters present, or `none`.
         found: String,
     },
@@ -134,8 +134,8 @@ impl fmt::Display for Error {
             Self::Adapter { adapter, problem } => {
                 format!("adapter '{}': {problem}", messages::piece(adapter))
             }
-            Self::NoAdapter { wanted, found } => {
-                format!("no graphics adapter {wanted}; found: {found}")
+            Self::NoAdapter { requested, found } => {
+                format!("no graphics adapter {requested}; found: {found}")
             }
             Self::Device(problem) => {
                 // Drivers and browsers end in a full stop; what follows here adds its own.
@@ -337,7 +337,7 @@ mod tests {
             Error::io("read", &path, refused()),
             Error::Body { index: 0, id: 0, problem: wild.clone() },
             Error::Adapter { adapter: wild.clone(), problem: wild.clone() },
-            Error::NoAdapter { wanted: wild.clone(), found: wild.clone() },
+            Error::NoAdapter { requested: wild.clone(), found: wild.clone() },
             Error::Device(wild.clone()),
             Error::Member(wild.clone()),
             Error::Shader { name: wild.clone(), problem: wild.clone() },

@@ -95,7 +95,7 @@ pub mod tune;
 // Free memory, to refuse what cannot fit; public for the Python package.
 #[doc(hidden)]
 pub mod memory;
-// Stored results of tuning; simulations are given a [`sim::Known`].
+// Stored results of tuning; simulations are given a [`sim::KnownResults`].
 #[doc(hidden)]
 pub mod tuned;
 // Exact sums, for the program and the C library.

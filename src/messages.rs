@@ -127,8 +127,8 @@ fn shortened(text: impl Iterator<Item = char>, most: usize) -> String {
     if all.len() <= most {
         return all.into_iter().collect();
     }
-    let kept = most.saturating_sub(GAP.len());
-    let (head, tail) = (kept - kept / 2, kept / 2);
+    let remaining = most.saturating_sub(GAP.len());
+    let (head, tail) = (remaining - remaining / 2, remaining / 2);
     all[..head]
         .iter()
         .copied()

@@ -55,13 +55,13 @@ pub fn of_caller() -> OfCaller {
 
 impl OfCaller {
     /// Whether the work should stop.
-    pub fn is_wanted(&self) -> bool {
+    pub fn is_requested(&self) -> bool {
         self.0.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) || all_is_wanted()
     }
 
     /// Returns [`Error::Stopped`] if the work should stop.
     pub fn check(&self) -> Result<()> {
-        if self.is_wanted() { Err(Error::Stopped) } else { Ok(()) }
+        if self.is_requested() { Err(Error::Stopped) } else { Ok(()) }
     }
 }
 
@@ -99,13 +99,13 @@ mod tests {
         let own = Arc::clone(&flag);
         std::thread::spawn(move || {
             heed(&own);
-            let asked = of_caller();
-            assert!(check().is_ok() && asked.check().is_ok());
+            let token = of_caller();
+            assert!(check().is_ok() && token.check().is_ok());
             own.store(true, Ordering::Relaxed);
             assert!(is_wanted() && check().is_err());
             let elsewhere = std::thread::spawn(move || {
-                assert!(asked.is_wanted(), "it works for the thread that began");
-                assert!(!is_wanted() && !of_caller().is_wanted(), "and has none of its own");
+                assert!(token.is_requested(), "it works for the thread that began");
+                assert!(!is_wanted() && !of_caller().is_requested(), "and has none of its own");
             });
             elsewhere.join().unwrap();
         })

@@ -4,7 +4,7 @@ mod conversion;
 mod stated;
 
 pub use conversion::Conversion;
-pub use stated::Stated;
+pub use stated::StatedUnits;
 
 use serde::{Deserialize, Serialize};
 
@@ -316,7 +316,7 @@ mod tests {
     #[test]
     fn measures_are_converted_where_their_units_are_known() {
         let ratio = |a: &str, b: &str, of| Measure::of(a).in_units_of(&Measure::of(b), of);
-        let is = |found: Option<f64>, wanted: f64| (found.unwrap() / wanted - 1.0).abs() < 1e-9;
+        let is = |found: Option<f64>, expected: f64| (found.unwrap() / expected - 1.0).abs() < 1e-9;
         assert!(is(ratio("500 pc", "kpc", Quantity::Length), 0.5));
         assert!(is(ratio("2 AU", "km", Quantity::Length), 2.991_957_414e8));
         assert!(is(ratio("0.978 Gyr", "Myr", Quantity::Time), 978.0));

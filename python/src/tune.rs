@@ -8,23 +8,23 @@ use gravitile::forces::direct::gpu::KernelConfig;
 use gravitile::gpu::{AdapterRequest, blocking};
 use gravitile::stop;
 use gravitile::tune::{KnownCeilings, timed, tune_steps};
-use gravitile::tuned::{Known, Store};
+use gravitile::tuned::{KnownResults, TunedStore};
 use pyo3::prelude::*;
 
 use crate::attend::attend;
 use crate::devices;
 
 /// The results of this machine, read at the first use.
-static KNOWN: Mutex<Option<Known>> = Mutex::new(None);
+static KNOWN: Mutex<Option<KnownResults>> = Mutex::new(None);
 
 /// The program's file.
-fn store() -> Option<Store> {
+fn store() -> Option<TunedStore> {
     let caches = || Some(etcetera::base_strategy::choose_native_strategy().ok()?.cache_dir());
-    Store::of_user(std::env::var_os(Store::FOLDER), caches)
+    TunedStore::of_user(std::env::var_os(TunedStore::FOLDER), caches)
 }
 
 /// The results of this machine; none if the file is missing or damaged.
-pub fn known() -> Known {
+pub fn known() -> KnownResults {
     let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     let read = || store().map(|store| store.load().into()).unwrap_or_default();
     known.get_or_insert_with(read).clone()

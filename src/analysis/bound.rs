@@ -1,6 +1,6 @@
 //! Which bodies are bound.
 
-use super::Members;
+use super::GroupMembers;
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 use crate::math::sum_of;
@@ -29,14 +29,14 @@ pub(super) fn energies(bodies: &Bodies, potential: &[f64]) -> Result<Vec<f64>> {
     if let Some(i) = potential.iter().position(|potential| potential.is_nan()) {
         return Err(Error::value(format!("the potential of body {i}"), "NaN", "a number"));
     }
-    let all = Members::of(bodies, None);
+    let all = GroupMembers::of(bodies, None);
     let (_, drift) = all.mean(|i| bodies.position[i], |i| bodies.velocity[i]);
     let kinetic = |i: usize| 0.5 * (bodies.velocity[i] - drift).length_squared();
     Ok((0..n).map(|i| kinetic(i) + potential[i]).collect())
 }
 
 impl Bound {
-    pub(super) fn of(members: &Members, energies: &[f64]) -> Self {
+    pub(super) fn of(members: &GroupMembers, energies: &[f64]) -> Self {
         let list: Vec<usize> =
             members.list.iter().copied().filter(|&i| energies[i] < 0.0).collect();
         let mass = sum_of(list.len(), |k| members.bodies.mass[list[k]]);

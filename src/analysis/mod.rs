@@ -26,7 +26,7 @@ mod segregation;
 mod shells;
 
 pub use bound::Bound;
-pub use motion::Motion;
+pub use motion::MotionStatistics;
 pub use rings::{Ring, Rings};
 pub use shells::{Shell, Shells};
 
@@ -63,7 +63,7 @@ pub struct Group {
     /// concentrated, 1 for equal masses. NaN if both distances are 0.
     pub segregation: f64,
     /// Motions about [`Group::centre`], of all bodies of the group.
-    pub motion: Motion,
+    pub motion: MotionStatistics,
     /// What is bound, if potentials were given.
     pub bound: Option<Bound>,
 }
@@ -93,7 +93,7 @@ pub fn groups(bodies: &Bodies, fractions: &[f64], potential: Option<&[f64]>) -> 
     }
     components.insert(0, None);
     let measured = components.into_iter().map(|component| {
-        let members = Members::of(bodies, component);
+        let members = GroupMembers::of(bodies, component);
         let (position, velocity) = members.mean(|i| bodies.position[i], |i| bodies.velocity[i]);
         let centre = density_centre(bodies, &members.list);
         let drift = members.nearest(centre).mean(|i| bodies.velocity[i], |_| DVec3::ZERO).0;
@@ -120,7 +120,7 @@ pub fn groups(bodies: &Bodies, fractions: &[f64], potential: Option<&[f64]>) -> 
 }
 
 /// Some of the bodies, with what each of them counts in means.
-struct Members<'a> {
+struct GroupMembers<'a> {
     bodies: &'a Bodies,
     /// Ascending indices.
     list: Vec<usize>,
@@ -128,7 +128,7 @@ struct Members<'a> {
     massless: bool,
 }
 
-impl<'a> Members<'a> {
+impl<'a> GroupMembers<'a> {
     /// Those of a component, or all.
     fn of(bodies: &'a Bodies, component: Option<u8>) -> Self {
         let list = match component {

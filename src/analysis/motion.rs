@@ -2,13 +2,13 @@
 
 use glam::DVec3;
 
-use super::Members;
+use super::GroupMembers;
 use crate::math::sum_of;
 
 /// Motions of bodies about a centre, weighted by mass (by number, if none has any). Bodies exactly
 /// at the centre have no direction and are left out.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Motion {
+pub struct MotionStatistics {
     /// Mean radial velocity, outwards.
     pub radial: f64,
     /// Dispersion of the radial velocity about its mean.
@@ -17,7 +17,7 @@ pub struct Motion {
     pub sigma_t: f64,
 }
 
-impl Motion {
+impl MotionStatistics {
     /// Dispersion in one dimension: sqrt((sigma_r^2 + 2 sigma_t^2) / 3).
     pub fn sigma(&self) -> f64 {
         ((self.sigma_r * self.sigma_r + 2.0 * self.sigma_t * self.sigma_t) / 3.0).sqrt()
@@ -30,9 +30,9 @@ impl Motion {
     }
 }
 
-impl Members<'_> {
+impl GroupMembers<'_> {
     /// Their motions about `centre`, relative to `velocity`.
-    pub(super) fn motion(&self, centre: DVec3, velocity: DVec3) -> Motion {
+    pub(super) fn motion(&self, centre: DVec3, velocity: DVec3) -> MotionStatistics {
         // The weight, the radial velocity and the square of the tangential one.
         let of = |k: usize| {
             let i = self.list[k];
@@ -49,7 +49,7 @@ impl Members<'_> {
         let n = self.list.len();
         let total = sum_of(n, |k| of(k)[0]);
         if !(total > 0.0) {
-            return Motion { radial: 0.0, sigma_r: 0.0, sigma_t: 0.0 };
+            return MotionStatistics { radial: 0.0, sigma_r: 0.0, sigma_t: 0.0 };
         }
         let mean = |value: &(dyn Fn([f64; 3]) -> f64 + Sync)| {
             let weighted = |k: usize| {
@@ -60,6 +60,10 @@ impl Members<'_> {
         };
         let radial = mean(&|[_, radial, _]| radial);
         let sigma_r = mean(&|[_, v, _]| (v - radial) * (v - radial)).sqrt();
-        Motion { radial, sigma_r, sigma_t: (mean(&|[.., tangential]| tangential) / 2.0).sqrt() }
+        MotionStatistics {
+            radial,
+            sigma_r,
+            sigma_t: (mean(&|[.., tangential]| tangential) / 2.0).sqrt(),
+        }
     }
 }

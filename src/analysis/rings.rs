@@ -5,7 +5,7 @@ use std::f64::consts::PI;
 use glam::DVec3;
 
 use super::shells::{MOST, sorted_into};
-use super::{Group, Members, check_finite};
+use super::{Group, GroupMembers, check_finite};
 use crate::bodies::Bodies;
 use crate::diagnostics::radii_of_parts;
 use crate::error::{Error, Result};
@@ -73,7 +73,7 @@ impl Rings {
         if !(1..=MOST).contains(&count) {
             return Err(Error::value("the number of rings", count, format!("1 to {MOST}")));
         }
-        let members = Members::of(bodies, group.component);
+        let members = GroupMembers::of(bodies, group.component);
         let spin = sum_vec_of(members.list.len(), |k| {
             let i = members.list[k];
             let offset = bodies.position[i] - centre;
@@ -98,14 +98,14 @@ impl Rings {
     /// [`Error::Body`] for bodies that are not valid.
     pub fn profile(&self, bodies: &Bodies, component: Option<u8>) -> Result<Vec<Ring>> {
         bodies.validate()?;
-        let members = Members::of(bodies, component);
+        let members = GroupMembers::of(bodies, component);
         let radius = |i: usize| height(bodies.position[i], self.centre, self.axis).1;
         let (_, rings) = sorted_into(&members, &self.edges, radius);
         let rings = rings.into_iter().enumerate();
-        Ok(rings.map(|(k, list)| self.ring(k, &Members::listed(bodies, list))).collect())
+        Ok(rings.map(|(k, list)| self.ring(k, &GroupMembers::listed(bodies, list))).collect())
     }
 
-    fn ring(&self, k: usize, held: &Members) -> Ring {
+    fn ring(&self, k: usize, held: &GroupMembers) -> Ring {
         let bodies = held.bodies;
         let n = held.list.len();
         let (inner, outer) = (self.edges[k], self.edges[k + 1]);

@@ -2,12 +2,12 @@
 
 use glam::DVec3;
 
-use super::Members;
+use super::GroupMembers;
 
 /// One body in this number counts as massive.
 const TENTH: usize = 10;
 
-impl Members<'_> {
+impl GroupMembers<'_> {
     /// The median distance from `centre` over that of the massive bodies: a tenth of all, and those
     /// as massive as the lightest of these. So it is 1 for equal masses. NaN if both are 0.
     pub(super) fn segregation(&self, centre: DVec3) -> f64 {
@@ -38,7 +38,7 @@ mod tests {
         for k in 1..=100 {
             bodies.push(mass(k), centre + DVec3::Y * k as f64, DVec3::ZERO, 0);
         }
-        Members::of(&bodies, None).segregation(centre)
+        GroupMembers::of(&bodies, None).segregation(centre)
     }
 
     #[test]
@@ -52,6 +52,6 @@ mod tests {
         assert_eq!(segregation(|k| if k <= 20 { 2.0 } else { 1.0 }), 5.0);
         let mut alone = Bodies::with_capacity(1);
         alone.push(1.0, DVec3::X, DVec3::ZERO, 0);
-        assert!(Members::of(&alone, None).segregation(DVec3::X).is_nan());
+        assert!(GroupMembers::of(&alone, None).segregation(DVec3::X).is_nan());
     }
 }

@@ -4,7 +4,7 @@ use std::f64::consts::PI;
 
 use glam::DVec3;
 
-use super::{Group, Members, Motion, check_finite};
+use super::{Group, GroupMembers, MotionStatistics, check_finite};
 use crate::bodies::Bodies;
 use crate::diagnostics::lagrangian_radii;
 use crate::error::{Error, Result};
@@ -40,7 +40,7 @@ pub struct Shell {
     /// Mass of the group within the outer edge.
     pub mass_within: f64,
     /// Motions about the centre of the shells.
-    pub motion: Motion,
+    pub motion: MotionStatistics,
 }
 
 impl Shell {
@@ -85,7 +85,7 @@ impl Shells {
     /// As [`Shells::new`]; all bodies are in one point.
     pub fn about(bodies: &Bodies, group: &Group, count: usize) -> Result<Self> {
         bodies.validate()?;
-        let list = Members::of(bodies, group.component).list;
+        let list = GroupMembers::of(bodies, group.component).list;
         let least = (10.0 / list.len().max(1) as f64).clamp(1e-3, 0.5);
         let radii = lagrangian_radii(bodies, &list, group.centre, &[least, 0.999]);
         let (inner, outer) = (radii[0], radii[1]);
@@ -104,13 +104,13 @@ impl Shells {
     /// [`Error::Body`] for bodies that are not valid.
     pub fn profile(&self, bodies: &Bodies, component: Option<u8>) -> Result<Vec<Shell>> {
         bodies.validate()?;
-        let members = Members::of(bodies, component);
+        let members = GroupMembers::of(bodies, component);
         let radius = |i: usize| bodies.position[i].distance(self.centre);
         let (within, shells) = sorted_into(&members, &self.edges, radius);
         let mut mass_within = sum_of(within.len(), |k| bodies.mass[within[k]]);
         let shells = shells.into_iter().enumerate().map(|(k, list)| {
             let (inner, outer) = (self.edges[k], self.edges[k + 1]);
-            let held = Members::listed(bodies, list);
+            let held = GroupMembers::listed(bodies, list);
             let mass = sum_of(held.list.len(), |k| bodies.mass[held.list[k]]);
             mass_within += mass;
             Shell {
@@ -129,7 +129,7 @@ impl Shells {
 
 /// The members before the first edge, and those between each edge and the next, in their order.
 pub(super) fn sorted_into(
-    members: &Members,
+    members: &GroupMembers,
     edges: &[f64],
     radius: impl Fn(usize) -> f64,
 ) -> (Vec<usize>, Vec<Vec<usize>>) {

@@ -26,7 +26,7 @@ pub fn caches() -> Option<PathBuf> {
 /// A page has a single storage folder, which also holds caches and data.
 #[cfg(target_arch = "wasm32")]
 pub fn configuration() -> Option<PathBuf> {
-    Some(PathBuf::from(gravitile::files::KEPT))
+    Some(PathBuf::from(gravitile::files::STORED))
 }
 
 #[cfg(target_arch = "wasm32")]

@@ -11,11 +11,11 @@ use gravitile::forces::{self, ForceEngine, Order, Tools};
 use gravitile::gpu::Gpu;
 use gravitile::measure;
 use gravitile::sim::{Choice, Settings};
-use gravitile::tuned::{Known, OUTDATED, Store};
+use gravitile::tuned::{KnownResults, OUTDATED, TunedStore};
 
-/// The user's file of tuned kernels ([`Store::of_user`]).
-pub fn store() -> Option<Store> {
-    Store::of_user(std::env::var_os(Store::FOLDER), folders::caches)
+/// The user's file of tuned kernels ([`TunedStore::of_user`]).
+pub fn store() -> Option<TunedStore> {
+    TunedStore::of_user(std::env::var_os(TunedStore::FOLDER), folders::caches)
 }
 
 /// Makes the library cache compiled kernels in the folder of the tuning results.
@@ -27,8 +27,8 @@ pub fn keep_kernels() {
 }
 
 /// The tuning results of this machine. A damaged file is ignored; the error is logged once.
-pub fn known() -> Known {
-    let Some(store) = store() else { return Known::default() };
+pub fn known() -> KnownResults {
+    let Some(store) = store() else { return KnownResults::default() };
     let results = store.load();
     if let Some(problem) = &results.damage {
         static LOGGED: std::sync::Once = std::sync::Once::new();

@@ -10,7 +10,7 @@ use gravitile::math::{all_finite, all_vectors_finite};
 
 /// State of the board's evaluation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-enum Progress {
+enum BoardProgress {
     /// No evaluation, or an outdated one.
     #[default]
     Idle,
@@ -43,7 +43,7 @@ pub struct Board {
     sinks: Option<Vec<DVec3>>,
     /// eps^2 per sink; replaces the common eps^2.
     each: Option<Vec<f64>>,
-    progress: Progress,
+    progress: BoardProgress,
     forces: Forces,
 }
 
@@ -59,19 +59,19 @@ impl Board {
             sent: None,
             sinks: None,
             each: None,
-            progress: Progress::Idle,
+            progress: BoardProgress::Idle,
             forces: Forces::default(),
         }
     }
 
     /// Sets the number of sources that attract.
     pub fn set_count(&mut self, count: usize) {
-        (self.count, self.progress) = (Some(count), Progress::Idle);
+        (self.count, self.progress) = (Some(count), BoardProgress::Idle);
     }
 
     /// Sets the sinks; their eps^2 are unchanged.
     pub fn set_sinks(&mut self, position: &[[f64; 3]]) {
-        self.progress = Progress::Idle;
+        self.progress = BoardProgress::Idle;
         let sinks = self.sinks.get_or_insert_default();
         sinks.clear();
         sinks.extend_from_slice(bytemuck::cast_slice(position));
@@ -83,7 +83,7 @@ impl Board {
     /// A value that is negative or not finite.
     pub fn set_softening_of_sinks(&mut self, softening_squared: Vec<f64>) -> Result<()> {
         check_softening(&softening_squared, 0, "sink")?;
-        (self.each, self.progress) = (Some(softening_squared), Progress::Idle);
+        (self.each, self.progress) = (Some(softening_squared), BoardProgress::Idle);
         Ok(())
     }
 
@@ -96,7 +96,7 @@ impl Board {
         let end = first + n;
         check_sources(first, new)?;
         self.grow(end, new)?;
-        (self.sent, self.progress) = (None, Progress::Idle);
+        (self.sent, self.progress) = (None, BoardProgress::Idle);
         if let Some(position) = new.position {
             self.position[first..end].copy_from_slice(bytemuck::cast_slice(position));
             if !self.softening_squared.is_empty() {
@@ -140,11 +140,12 @@ impl Board {
     /// # Errors
     /// Missing sources, sinks or softening; sinks that are not finite; an error of the engine.
     pub fn begin(&mut self, of_all: Option<f64>) -> Result<()> {
-        let is_begun = [Progress::Begun(of_all), Progress::Done(of_all)].contains(&self.progress);
+        let is_begun =
+            [BoardProgress::Begun(of_all), BoardProgress::Done(of_all)].contains(&self.progress);
         if is_begun {
             return Ok(());
         }
-        self.progress = Progress::Idle;
+        self.progress = BoardProgress::Idle;
         let missing =
             |what: &str, call: &str| Error::Outside(format!("{what} not set: call {call} before"));
         let count = self.count.ok_or_else(|| missing("the number of sources is", "g5_set_n"))?;
@@ -162,8 +163,8 @@ impl Board {
         };
         (self.sinks, self.each) = (Some(sinks), each);
         self.progress = match begun? {
-            true => Progress::Done(of_all),
-            false => Progress::Begun(of_all),
+            true => BoardProgress::Done(of_all),
+            false => BoardProgress::Begun(of_all),
         };
         Ok(())
     }
@@ -252,7 +253,7 @@ impl Board {
         let expected = self.sinks.as_ref().map_or(0, Vec::len);
         (self.sinks, self.each) = (None, None);
         begun?;
-        if matches!(progress, Progress::Begun(_)) {
+        if matches!(progress, BoardProgress::Begun(_)) {
             self.engine.finish(&mut self.forces)?;
         }
         if n != expected {

@@ -10,7 +10,7 @@ use super::queue::Particle;
 use gravitile::error::{Error, Result};
 use gravitile::forces::direct::Reference;
 use gravitile::forces::{
-    ForceEngine, Forces, Identity, Lists, NO_SOURCE, Order, Outputs, Sinks, Within,
+    ForceEngine, Forces, Identity, NO_SOURCE, NeighbourLists, Order, Outputs, Sinks, Within,
 };
 use gravitile::math::all_vectors_finite;
 
@@ -415,7 +415,7 @@ struct Pending {
     /// Whether `forces` holds neighbour lists.
     pub with_lists: bool,
     /// The lists that were read.
-    pub lists: Option<Lists>,
+    pub lists: Option<NeighbourLists>,
     /// Increases with each call that is begun, cancelled or finished.
     stamp: u64,
 }
@@ -552,7 +552,7 @@ impl Pending {
     fn list_without_duplicates(
         &self,
         memory: &Memory,
-        lists: &mut Lists,
+        lists: &mut NeighbourLists,
         radius: &[f64],
         capacity: usize,
     ) -> Result<()> {

@@ -31,13 +31,13 @@ macro_rules! pointer_type {
 /// SAFETY of all arms: the caller of the exported function guarantees that the pointer is NULL or
 /// points to as many entries as are used (see `slices`).
 macro_rules! array {
-    (ints, $name:ident) => { array!(Input $name) };
-    (doubles, $name:ident) => { array!(Input $name) };
-    (vectors, $name:ident) => { array!(Input $name) };
-    (ints_out, $name:ident) => { array!(Output $name) };
-    (doubles_out, $name:ident) => { array!(Output $name) };
-    (vectors_out, $name:ident) => { array!(Output $name) };
-    (floats_out, $name:ident) => { array!(Output $name) };
+    (ints, $name:ident) => { array!(InputArray $name) };
+    (doubles, $name:ident) => { array!(InputArray $name) };
+    (vectors, $name:ident) => { array!(InputArray $name) };
+    (ints_out, $name:ident) => { array!(OutputArray $name) };
+    (doubles_out, $name:ident) => { array!(OutputArray $name) };
+    (vectors_out, $name:ident) => { array!(OutputArray $name) };
+    (floats_out, $name:ident) => { array!(OutputArray $name) };
     ($other:ident, $name:ident) => { $name };
     ($wrapper:ident $name:ident) => {
         unsafe { $crate::slices::$wrapper::new(stringify!($name), $name) }

@@ -12,8 +12,8 @@ use super::g6::pipelines;
 use super::guard::DONE;
 use super::memory::LARGEST_MEMORY;
 use super::options::Options;
-use super::registry::{self, Key};
-use super::slices::{Input, Output, count};
+use super::registry::{self, ClusterKey};
+use super::slices::{InputArray, OutputArray, count};
 use gravitile::error::{Error, Result};
 
 /// Board numbers are below this. Programs use a thread's number.
@@ -159,14 +159,14 @@ fn with_board<T>(number: c_int, work: impl FnOnce(&mut Board) -> Result<T>) -> R
 
 fn open() -> Result<c_int> {
     IS_POSITIVE.store(Options::of_user()?.g5_potential_is_positive, Ordering::Relaxed);
-    registry::open(Key::G5(0))
+    registry::open(ClusterKey::G5(0))
 }
 
 fn softening(name: &str, given: f64, squared: f64) -> Result<c_int> {
     if !(given >= 0.0 && squared.is_finite()) {
         return Err(Error::value(name, given, "finite and at least 0"));
     }
-    registry::check_open(Key::G5(0))?;
+    registry::check_open(ClusterKey::G5(0))?;
     SOFTENING_SQUARED.store(squared.to_bits(), Ordering::Relaxed);
     Ok(DONE)
 }
@@ -177,7 +177,7 @@ fn softening_of_all() -> Option<f64> {
     (!squared.is_nan()).then_some(squared)
 }
 
-fn set_eps(board: c_int, ni: c_int, eps: Input<f64>) -> Result<c_int> {
+fn set_eps(board: c_int, ni: c_int, eps: InputArray<f64>) -> Result<c_int> {
     let eps = eps.take(count("the number ni of sinks", ni)?)?;
     if let Some(i) = eps.iter().position(|eps| !(*eps >= 0.0 && (eps * eps).is_finite())) {
         return Err(Error::value(format!("eps of sink {i}"), eps[i], "finite and at least 0"));
@@ -196,9 +196,9 @@ fn set_sources(
     board: c_int,
     address: c_int,
     nj: c_int,
-    x: Option<Input<[f64; 3]>>,
-    m: Option<Input<f64>>,
-    eps2: Option<Input<f64>>,
+    x: Option<InputArray<[f64; 3]>>,
+    m: Option<InputArray<f64>>,
+    eps2: Option<InputArray<f64>>,
 ) -> Result<c_int> {
     let first = count("the address of a source", address)?;
     let n = count("the number nj of sources", nj)?;
@@ -218,10 +218,10 @@ fn set_sources(
 
 fn on_xe(
     board: c_int,
-    xi: Input<[f64; 3]>,
-    eps2: Input<f64>,
-    a: Output<[f64; 3]>,
-    p: Output<f64>,
+    xi: InputArray<[f64; 3]>,
+    eps2: InputArray<f64>,
+    a: OutputArray<[f64; 3]>,
+    p: OutputArray<f64>,
     ni: c_int,
 ) -> Result<c_int> {
     let n = count("the number ni of sinks", ni)?;
@@ -233,8 +233,8 @@ fn on_xe(
 fn fetch(
     board: c_int,
     n: usize,
-    mut a: Output<[f64; 3]>,
-    mut p: Output<f64>,
+    mut a: OutputArray<[f64; 3]>,
+    mut p: OutputArray<f64>,
     set: impl FnOnce(&mut Board) -> Result<()>,
 ) -> Result<c_int> {
     let sign = if IS_POSITIVE.load(Ordering::Relaxed) { -1.0 } else { 1.0 };

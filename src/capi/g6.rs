@@ -15,15 +15,15 @@ use super::cluster::{Call, Cluster, Requested};
 use super::guard::{DONE, OVERFLOW, report};
 use super::options::Options;
 use super::queue::Particle;
-use super::registry::{self, Key, with, with_cluster};
+use super::registry::{self, ClusterKey, with, with_cluster};
 use super::results::ResultArrays;
-use super::slices::{Input, Output, count};
+use super::slices::{InputArray, OutputArray, count};
 use gravitile::error::{Error, Result};
 use gravitile::files;
 use gravitile::forces::Moving;
 
 both_forms! { "Opens cluster `id`; no effect if it is open.";
-g6_open g6_open_, GPU_g6_open GPU_g6_open_; (id: cluster) { registry::open(Key::G6(id)) } }
+g6_open g6_open_, GPU_g6_open GPU_g6_open_; (id: cluster) { registry::open(ClusterKey::G6(id)) } }
 
 both_forms! { "Sapporo2: opens cluster 0 on `devices` devices of the kind that GRAVITILE_ADAPTER \
     selects.";
@@ -33,7 +33,7 @@ both_forms! { "The same, as Starlab calls it. Memory grows as needed, so `nmax` 
 g6_open_special2 g6_open_special2_; (devices: int, _list: ignored, _nmax: int) { open_special(devices) } }
 
 both_forms! { "Closes cluster `id` and frees its memory.";
-g6_close g6_close_, GPU_g6_close GPU_g6_close_; (id: cluster) { registry::close(Key::G6(id)) } }
+g6_close g6_close_, GPU_g6_close GPU_g6_close_; (id: cluster) { registry::close(ClusterKey::G6(id)) } }
 
 both_forms! { "Recommended number of i-particles per call; more are accepted.";
 g6_npipes g6_npipes_, GPU_g6_npipes GPU_g6_npipes_,
@@ -48,7 +48,7 @@ g6_set_xunit g6_set_xunit_, GPU_g6_set_xunit GPU_g6_set_xunit_; () { Ok(DONE) } 
 
 both_forms! { "Sets the time to which j-particles are predicted, from the next first half on.";
 g6_set_ti g6_set_ti_, GPU_g6_set_ti GPU_g6_set_ti_; (id: cluster, ti: double) {
-    set_time(Key::G6(id), "the time ti", Some(ti))
+    set_time(ClusterKey::G6(id), "the time ti", Some(ti))
 } }
 
 both_forms! { "Phantom-GRAPE: announces the number of j-particles. No effect.";
@@ -61,9 +61,9 @@ both_forms! { "Writes a j-particle to an address.";
 g6_set_j_particle g6_set_j_particle_, GPU_g6_set_j_particle GPU_g6_set_j_particle_;
 (id: cluster, address: int, index: int, tj: double, _dtj: double, mass: double,
  k18: vectors, j6: vectors, a2: vectors, v: vectors, x: vectors) first {
-    Ok(registry::try_enqueue(Key::G6(id), address, &particle(index, tj, mass, [x, v, a2, j6, k18])?))
+    Ok(registry::try_enqueue(ClusterKey::G6(id), address, &particle(index, tj, mass, [x, v, a2, j6, k18])?))
 } {
-    registry::set(Key::G6(id), address, particle(index, tj, mass, [x, v, a2, j6, k18])?)
+    registry::set(ClusterKey::G6(id), address, particle(index, tj, mass, [x, v, a2, j6, k18])?)
 } }
 
 both_forms! { "The same for a particle at rest, as tree codes use it.";
@@ -104,9 +104,9 @@ GPU2_g6calc_firsthalf GPU2_g6calc_firsthalf_;
 (id: cluster, nj: int, ni: int, index: ints, xi: vectors, vi: vectors,
  _aold: ignored, _j6old: ignored, _phiold: ignored, eps2: double, h2: doubles) {
     // Discards a previous call first: if this one fails, a last half must not return old results.
-    with_cluster(Key::G6(id), |cluster| { cluster.reset(); Ok(()) })?;
+    with_cluster(ClusterKey::G6(id), |cluster| { cluster.reset(); Ok(()) })?;
     let (addresses, n) = (count("the number nj of j-particles", nj)?, count("the number ni of i-particles", ni)?);
-    with_cluster(Key::G6(id), |cluster| {
+    with_cluster(ClusterKey::G6(id), |cluster| {
         let call = Call {
             addresses,
             position: Cow::Borrowed(bytemuck::cast_slice(xi.take(n)?)),
@@ -147,7 +147,7 @@ both_forms! { "Computes the lists of j-particles within h of each i-particle. Re
     are truncated.";
 g6_read_neighbour_list g6_read_neighbour_list_, g6_read_neighbour_list_old g6_read_neighbour_list_old_,
 GPU_g6_read_neighbour_list GPU_g6_read_neighbour_list_; (id: cluster) {
-    with_cluster(Key::G6(id), read_lists)
+    with_cluster(ClusterKey::G6(id), read_lists)
 } }
 
 both_forms! { "Returns a list. `nblen` is the number found; returns 1 if `nbl` holds fewer.";
@@ -155,7 +155,7 @@ g6_get_neighbour_list g6_get_neighbour_list_,
 GPU_g6_get_neighbour_list GPU_g6_get_neighbour_list_;
 (id: cluster, ipipe: int, maxlength: int, nblen: ints_out, nbl: ints_out) {
     let sorts = with(|registry| Ok(registry.sorts_lists))?;
-    give_list(Key::G6(id), ipipe, maxlength, sorts, nblen, nbl)
+    give_list(ClusterKey::G6(id), ipipe, maxlength, sorts, nblen, nbl)
 } }
 
 both_forms! { "Sorts lists by index (1, the default) or by address (0), for all clusters.";
@@ -187,7 +187,7 @@ g6_reinitialize g6_reinitialize_, GPU_g6_reinitialize GPU_g6_reinitialize_;
 both_forms! { "Prints a line on stderr that describes the engine of cluster `id`.";
 g6_print_chip_status g6_print_chip_status_,
 GPU_g6_print_chip_status GPU_g6_print_chip_status_; (id: cluster) {
-    let status = with_cluster(Key::G6(id), |cluster| Ok(cluster.describe()))?;
+    let status = with_cluster(ClusterKey::G6(id), |cluster| Ok(cluster.describe()))?;
     report("g6_print_chip_status", &format!("cluster {id}: {status}"));
     Ok(DONE)
 } }
@@ -198,7 +198,7 @@ get_j_part_data get_j_part_data_;
 (address: int, _nj: int, pos: vectors_out, vel: vectors_out, acc: vectors_out, jrk: vectors_out,
  ppos: vectors_out, pvel: vectors_out, mass: doubles_out, eps2: doubles_out, index: ints_out) {
     let (mut mass, mut eps2, mut index) = (mass, eps2, index);
-    let (particle, [px, pv, _]) = with_cluster(Key::G6(0), |cluster| cluster.particle(address))?;
+    let (particle, [px, pv, _]) = with_cluster(ClusterKey::G6(0), |cluster| cluster.particle(address))?;
     let [x, v, a, j, ..] = particle.moving.motion;
     for (mut into, from) in [pos, vel, acc, jrk, ppos, pvel].into_iter().zip([x, v, a, j, px, pv]) {
         into.take(1)?[0] = from.to_array();
@@ -245,7 +245,7 @@ static IS_SAPPORO_CLIENT: AtomicBool = AtomicBool::new(false);
 
 fn open_special(devices: c_int) -> Result<c_int> {
     IS_SAPPORO_CLIENT.store(true, Ordering::Relaxed);
-    registry::open_with(Key::G6(0), None, devices)
+    registry::open_with(ClusterKey::G6(0), None, devices)
 }
 
 /// The number of pipelines. May be called before a cluster is open.
@@ -262,12 +262,17 @@ pub fn pipelines() -> Result<c_int> {
 
 /// A C vector as `DVec3`.
 #[inline(always)]
-pub fn vector(from: Input<[f64; 3]>) -> Result<DVec3> {
+pub fn vector(from: InputArray<[f64; 3]>) -> Result<DVec3> {
     from.one().map(DVec3::from_array)
 }
 
 #[inline(always)]
-fn particle(index: c_int, time: f64, mass: f64, given: [Input<[f64; 3]>; 5]) -> Result<Particle> {
+fn particle(
+    index: c_int,
+    time: f64,
+    mass: f64,
+    given: [InputArray<[f64; 3]>; 5],
+) -> Result<Particle> {
     let [x, v, a2, j6, k18] = given;
     let (a, j, s) = (2.0 * vector(a2)?, 6.0 * vector(j6)?, 18.0 * vector(k18)?);
     let motion = [vector(x)?, vector(v)?, a, j, s, DVec3::ZERO];
@@ -279,15 +284,15 @@ fn at_rest(
     address: c_int,
     index: c_int,
     mass: f64,
-    x: Input<[f64; 3]>,
+    x: InputArray<[f64; 3]>,
 ) -> Result<c_int> {
     let mut moving = Moving { mass, ..Moving::default() };
     moving.motion[0] = vector(x)?;
-    registry::set(Key::G6(id), address, Particle { index, softening_squared: 0.0, moving })
+    registry::set(ClusterKey::G6(id), address, Particle { index, softening_squared: 0.0, moving })
 }
 
 /// Sets the time to which j-particles are predicted; `None` for no prediction.
-pub fn set_time(key: Key, name: &str, time: Option<f64>) -> Result<c_int> {
+pub fn set_time(key: ClusterKey, name: &str, time: Option<f64>) -> Result<c_int> {
     match time {
         Some(time) if !time.is_finite() => Err(Error::value(name, time, "finite")),
         time => with_cluster(key, |cluster| {
@@ -299,11 +304,11 @@ pub fn set_time(key: Key, name: &str, time: Option<f64>) -> Result<c_int> {
 
 /// For calls that do nothing but require an open cluster.
 fn no_effect(id: c_int) -> Result<c_int> {
-    with_cluster(Key::G6(id), |_| Ok(DONE))
+    with_cluster(ClusterKey::G6(id), |_| Ok(DONE))
 }
 
 fn reset(id: c_int) -> Result<c_int> {
-    with_cluster(Key::G6(id), |cluster| {
+    with_cluster(ClusterKey::G6(id), |cluster| {
         cluster.reset();
         Ok(DONE)
     })
@@ -313,10 +318,10 @@ fn reset(id: c_int) -> Result<c_int> {
 fn finish(
     id: c_int,
     ni: c_int,
-    [acceleration, jerk]: [Output<[f64; 3]>; 2],
-    potential: Output<f64>,
-    nearest: Option<Output<c_int>>,
-    nearest_squared_f32: Option<Output<f32>>,
+    [acceleration, jerk]: [OutputArray<[f64; 3]>; 2],
+    potential: OutputArray<f64>,
+    nearest: Option<OutputArray<c_int>>,
+    nearest_squared_f32: Option<OutputArray<f32>>,
 ) -> Result<c_int> {
     let n = count("the number ni of i-particles", ni)?;
     let requested = match (&nearest, &nearest_squared_f32) {
@@ -333,7 +338,7 @@ fn finish(
         ..ResultArrays::default()
     };
     arrays.fill(n, |arrays| {
-        with_cluster(Key::G6(id), |cluster| arrays.write(cluster.finish(n, requested)?, &[]))
+        with_cluster(ClusterKey::G6(id), |cluster| arrays.write(cluster.finish(n, requested)?, &[]))
     })
 }
 
@@ -344,12 +349,12 @@ pub fn read_lists(cluster: &mut Cluster) -> Result<c_int> {
 
 /// Writes a neighbour list to the client's arrays.
 pub fn give_list(
-    key: Key,
+    key: ClusterKey,
     ipipe: c_int,
     maxlength: c_int,
     sorts: bool,
-    mut nblen: Output<c_int>,
-    mut nbl: Output<c_int>,
+    mut nblen: OutputArray<c_int>,
+    mut nbl: OutputArray<c_int>,
 ) -> Result<c_int> {
     let capacity = count("maxlength", maxlength)?;
     let (mut list, found) = with_cluster(key, |cluster| cluster.list(ipipe))?;

@@ -257,7 +257,7 @@ impl Memory {
     }
 
     /// All sources, predicted.
-    fn predict_all(&self) -> Result<Predicted> {
+    fn predict_all(&self) -> Result<PredictedSources> {
         self.predict(&(0..self.source_count() as u32).collect::<Vec<_>>())
     }
 
@@ -265,7 +265,7 @@ impl Memory {
     ///
     /// # Errors
     /// A prediction that is not finite.
-    pub fn predict(&self, sources: &[u32]) -> Result<Predicted> {
+    pub fn predict(&self, sources: &[u32]) -> Result<PredictedSources> {
         let table = self.table.read();
         let predicted = |source: &u32| {
             let (low, high) = table.source(*source as usize);
@@ -294,7 +294,7 @@ impl Memory {
             let of_order = all.iter().filter(|_| self.order as usize >= k);
             of_order.map(|(motion, _)| motion[k]).collect()
         };
-        Ok(Predicted {
+        Ok(PredictedSources {
             motion: [derivative(0), derivative(1), derivative(2)],
             mass: all.iter().map(|(_, mass)| *mass).collect(),
         })
@@ -318,12 +318,12 @@ impl Memory {
 }
 
 /// Predicted sources up to the derivative that the order of forces needs.
-pub struct Predicted {
+pub struct PredictedSources {
     motion: [Vec<DVec3>; 3],
     mass: Vec<f64>,
 }
 
-impl Predicted {
+impl PredictedSources {
     /// In the engines' format.
     pub fn sources(&self) -> Sources<'_> {
         let [position, velocity, acceleration] = &self.motion;

@@ -13,7 +13,7 @@ use super::g6::{give_list, read_lists, set_time};
 use super::guard::DONE;
 use super::options::Options;
 use super::queue::Particle;
-use super::registry::{self, Key, with_cluster};
+use super::registry::{self, ClusterKey, with_cluster};
 use super::results::{self, ResultArrays};
 use super::slices::count;
 use gravitile::error::{Error, Result};
@@ -38,7 +38,7 @@ sapporo_open; (order: int, precision: int) {
     };
     // The number encodes the order in its two lowest bits.
     let number = (NEXT.fetch_add(1, Ordering::Relaxed) & 0x0fff_ffff) * 4 + order;
-    registry::open_with(Key::Object(number, requested), precision, 1)?;
+    registry::open_with(ClusterKey::Object(number, requested), precision, 1)?;
     Ok(number)
 } }
 
@@ -170,8 +170,8 @@ fn order_of(object: c_int) -> Order {
     ORDERS.get((object & 3) as usize).copied().unwrap_or(Order::Jerk)
 }
 
-fn key(object: c_int) -> Key {
-    Key::Object(object, order_of(object))
+fn key(object: c_int) -> ClusterKey {
+    ClusterKey::Object(object, order_of(object))
 }
 
 fn with_object<T>(object: c_int, work: impl FnOnce(&mut Cluster) -> Result<T>) -> Result<T> {

@@ -15,7 +15,7 @@ use gravitile::forces::{self, ForceEngine, Method, Order, Placement, Precision, 
 use gravitile::gpu::{AdapterRequest, DeviceClass, Gpu};
 use gravitile::settings::TreeRequest;
 use gravitile::sim::{EngineKind, direct_engine};
-use gravitile::tuned::{Known, Store};
+use gravitile::tuned::{KnownResults, TunedStore};
 
 /// The name of the options file.
 const FILE: &str = "gravitile.toml";
@@ -243,14 +243,14 @@ impl Options {
 fn tuned_shapes(gpu: &Gpu) -> FittedShapes {
     use etcetera::BaseStrategy;
     let system = || Some(etcetera::base_strategy::choose_native_strategy().ok()?.cache_dir());
-    let Some(store) = Store::of_user(std::env::var_os(Store::FOLDER), system) else {
+    let Some(store) = TunedStore::of_user(std::env::var_os(TunedStore::FOLDER), system) else {
         return FittedShapes::default();
     };
     let loaded = store.load();
     if let Some(problem) = &loaded.damage {
         report("open", &format!("{problem}: ignored; 'gravitile tune' rewrites it"));
     }
-    Known::from(loaded).shapes(gpu)
+    KnownResults::from(loaded).shapes(gpu)
 }
 
 #[cfg(test)]

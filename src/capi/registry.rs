@@ -18,7 +18,7 @@ use gravitile::sim::EngineKind;
 
 /// Key of a cluster or board.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Key {
+pub enum ClusterKey {
     /// GRAPE-6, with the client's cluster number.
     G6(c_int),
     /// GRAPE-5, with the board number, 0 for functions that take none.
@@ -29,7 +29,7 @@ pub enum Key {
     Object(c_int, Order),
 }
 
-impl Key {
+impl ClusterKey {
     fn order(self) -> Order {
         match self {
             Self::G6(_) => Order::Jerk,
@@ -52,7 +52,7 @@ impl Key {
 
 /// The open clusters and boards of this process, and the devices that they share.
 pub struct Registry {
-    clusters: BTreeMap<Key, &'static Slot>,
+    clusters: BTreeMap<ClusterKey, &'static Slot>,
     /// Slots of closed clusters, for reuse.
     free: Vec<&'static Slot>,
     devices: Option<(AdapterRequest, u32, Vec<Arc<Gpu>>)>,
@@ -68,13 +68,13 @@ impl Registry {
     /// Resolves a client's key: the cluster of that number, or the only open one. Some programs
     /// open a cluster by one number and call it by another (ph4: its device and its rank), and
     /// other libraries ignore both.
-    fn resolve(&mut self, key: Key) -> Key {
-        let Key::G6(requested) = key else { return key };
+    fn resolve(&mut self, key: ClusterKey) -> ClusterKey {
+        let ClusterKey::G6(requested) = key else { return key };
         if self.clusters.contains_key(&key) {
             return key;
         }
-        let mut open = self.clusters.keys().filter(|key| matches!(key, Key::G6(_)));
-        let (Some(&Key::G6(only)), None) = (open.next(), open.next()) else { return key };
+        let mut open = self.clusters.keys().filter(|key| matches!(key, ClusterKey::G6(_)));
+        let (Some(&ClusterKey::G6(only)), None) = (open.next(), open.next()) else { return key };
         if !self.warned_of_number {
             self.warned_of_number = true;
             report(
@@ -84,11 +84,11 @@ impl Registry {
                 ),
             );
         }
-        Key::G6(only)
+        ClusterKey::G6(only)
     }
 
     /// Registers an open cluster or board in a free slot.
-    fn insert(&mut self, key: Key, mut open: Open) {
+    fn insert(&mut self, key: ClusterKey, mut open: Open) {
         let slot: &'static Slot = self.free.pop().unwrap_or_else(|| Box::leak(Box::default()));
         if let Open::Cluster(cluster) = &mut open {
             cluster.memory.attach_queue(&slot.queue);
@@ -99,7 +99,7 @@ impl Registry {
     }
 
     /// Empties a slot, after waiting for the call in progress on it.
-    fn remove(&mut self, key: Key) -> Result<()> {
+    fn remove(&mut self, key: ClusterKey) -> Result<()> {
         let slot = self.clusters.remove(&key).ok_or_else(|| key.closed())?;
         GENERATION.fetch_add(1, Ordering::AcqRel);
         // This closes the queue as well.
@@ -131,7 +131,7 @@ struct Slot {
 /// The slot of a thread's last call.
 #[derive(Clone, Copy)]
 struct CachedSlot {
-    requested: Key,
+    requested: ClusterKey,
     slot: &'static Slot,
     generation: u64,
 }
@@ -168,7 +168,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// Runs `work` on an open cluster. Calls on the same cluster exclude each other; other clusters are
 /// not blocked.
-pub fn with_cluster<T>(key: Key, work: impl FnOnce(&mut Cluster) -> Result<T>) -> Result<T> {
+pub fn with_cluster<T>(key: ClusterKey, work: impl FnOnce(&mut Cluster) -> Result<T>) -> Result<T> {
     with_open(key, |open| match open {
         Open::Cluster(cluster) => work(cluster),
         Open::Board(_) => Err(key.closed()),
@@ -177,7 +177,7 @@ pub fn with_cluster<T>(key: Key, work: impl FnOnce(&mut Cluster) -> Result<T>) -
 
 /// Runs `work` on a GRAPE-5 board. The first call with a board number opens it, if board 0 is open.
 pub fn with_board<T>(number: c_int, work: impl FnOnce(&mut Board) -> Result<T>) -> Result<T> {
-    let key = Key::G5(number);
+    let key = ClusterKey::G5(number);
     if number != 0 && locate(key).is_err() {
         open(key)?;
     }
@@ -191,18 +191,18 @@ pub fn with_board<T>(number: c_int, work: impl FnOnce(&mut Board) -> Result<T>) 
 ///
 /// # Errors
 /// It is not open; those of [`with`].
-pub fn check_open(key: Key) -> Result<()> {
+pub fn check_open(key: ClusterKey) -> Result<()> {
     locate(key).map(|_| ())
 }
 
 /// The slot of `key`. Cached per thread, since particles are set one by one, by the hundred
 /// thousand.
-fn locate(key: Key) -> Result<CachedSlot> {
+fn locate(key: ClusterKey) -> Result<CachedSlot> {
     guard::check_flag()?;
     cached(key).map_or_else(|| find(key), Ok)
 }
 
-fn with_open<T>(key: Key, work: impl FnOnce(&mut Open) -> Result<T>) -> Result<T> {
+fn with_open<T>(key: ClusterKey, work: impl FnOnce(&mut Open) -> Result<T>) -> Result<T> {
     loop {
         let cached = locate(key)?;
         let mut slot = lock(&cached.slot.open);
@@ -217,7 +217,7 @@ fn with_open<T>(key: Key, work: impl FnOnce(&mut Open) -> Result<T>) -> Result<T
 
 /// The slot cached by this thread's last call, if it was for the same key and nothing was opened or
 /// closed since.
-fn cached(key: Key) -> Option<CachedSlot> {
+fn cached(key: ClusterKey) -> Option<CachedSlot> {
     let generation = GENERATION.load(Ordering::Acquire);
     CACHED_SLOT.get().filter(|cached| cached.requested == key && cached.generation == generation)
 }
@@ -226,7 +226,7 @@ fn cached(key: Key) -> Option<CachedSlot> {
 ///
 /// # Errors
 /// Those of [`super::memory::Memory::set`] and of [`with_cluster`].
-pub fn set(key: Key, address: c_int, particle: Particle) -> Result<c_int> {
+pub fn set(key: ClusterKey, address: c_int, particle: Particle) -> Result<c_int> {
     if try_enqueue(key, address, &particle) {
         return Ok(DONE);
     }
@@ -235,7 +235,7 @@ pub fn set(key: Key, address: c_int, particle: Particle) -> Result<c_int> {
 
 /// Fast path of [`set`] through the queue. Returns false if nothing was done.
 #[inline(always)]
-pub fn try_enqueue(key: Key, address: c_int, particle: &Particle) -> bool {
+pub fn try_enqueue(key: ClusterKey, address: c_int, particle: &Particle) -> bool {
     let Some(cached) = CACHED_SLOT.get().filter(|cached| cached.requested == key) else {
         return false;
     };
@@ -245,7 +245,7 @@ pub fn try_enqueue(key: Key, address: c_int, particle: &Particle) -> bool {
 }
 
 #[cold]
-fn find(key: Key) -> Result<CachedSlot> {
+fn find(key: ClusterKey) -> Result<CachedSlot> {
     with(|registry| {
         let resolved = registry.resolve(key);
         let slot = *registry.clusters.get(&resolved).ok_or_else(|| key.closed())?;
@@ -257,7 +257,7 @@ fn find(key: Key) -> Result<CachedSlot> {
 }
 
 /// Opens a cluster with the user's options; no effect if it is open.
-pub fn open(key: Key) -> Result<c_int> {
+pub fn open(key: ClusterKey) -> Result<c_int> {
     open_with(key, None, 1)
 }
 
@@ -266,14 +266,15 @@ const MAX_DEVICES: c_int = 64;
 
 /// [`open`] with the precision and the number of devices that the program requests, unless the user
 /// chose others.
-pub fn open_with(key: Key, precision: Option<Precision>, devices: c_int) -> Result<c_int> {
+pub fn open_with(key: ClusterKey, precision: Option<Precision>, devices: c_int) -> Result<c_int> {
     let devices = devices.clamp(1, MAX_DEVICES) as u32;
     with(|registry| {
         if registry.clusters.contains_key(&key) {
             return Ok(DONE);
         }
         // Checked under the same lock as g5_close, after which no board stays open.
-        if matches!(key, Key::G5(1..)) && !registry.clusters.contains_key(&Key::G5(0)) {
+        if matches!(key, ClusterKey::G5(1..)) && !registry.clusters.contains_key(&ClusterKey::G5(0))
+        {
             return Err(key.closed());
         }
         guard::set_owner();
@@ -300,7 +301,7 @@ pub fn open_with(key: Key, precision: Option<Precision>, devices: c_int) -> Resu
         shared.take_if(|(_, _, devices)| devices.iter().all(|gpu| Arc::strong_count(gpu) == 1));
         let engine = engine?;
         let open = match key {
-            Key::G5(_) => Open::Board(Box::new(Board::new(engine))),
+            ClusterKey::G5(_) => Open::Board(Box::new(Board::new(engine))),
             _ => Open::Cluster(Box::new(Cluster::new(engine, key.order()))),
         };
         registry.insert(key, open);
@@ -352,7 +353,7 @@ fn open_devices(
 
 /// Registers what a test has made.
 #[cfg(test)]
-pub fn insert(key: Key, open: Open) {
+pub fn insert(key: ClusterKey, open: Open) {
     let outcome = with(|registry| {
         assert!(!registry.clusters.contains_key(&key), "{key:?} is open already");
         registry.insert(key, open);
@@ -367,8 +368,8 @@ pub fn insert(key: Key, open: Open) {
 /// GRAPE-5 is not open.
 pub fn close_boards() -> Result<c_int> {
     with(|registry| {
-        registry.remove(Key::G5(0))?;
-        let is_board = |key: &Key| matches!(key, Key::G5(_));
+        registry.remove(ClusterKey::G5(0))?;
+        let is_board = |key: &ClusterKey| matches!(key, ClusterKey::G5(_));
         while let Some(board) = registry.clusters.keys().copied().find(is_board) {
             registry.remove(board)?;
         }
@@ -377,7 +378,7 @@ pub fn close_boards() -> Result<c_int> {
 }
 
 /// Closes a cluster; the devices too if it was the last one.
-pub fn close(key: Key) -> Result<c_int> {
+pub fn close(key: ClusterKey) -> Result<c_int> {
     with(|registry| {
         let key = registry.resolve(key);
         registry.remove(key)?;

@@ -5,7 +5,7 @@ use std::ffi::c_int;
 
 use super::cluster::{BoardForces, Call, Cluster, Requested};
 use super::guard::DONE;
-use super::slices::Output;
+use super::slices::OutputArray;
 use gravitile::error::{Error, Result};
 
 /// Waits for the call that was begun with `n` sinks; `nearest` requests the nearest j-particles.
@@ -86,16 +86,16 @@ pub fn evaluate(
 /// The client's arrays for results; `None` for those that it does not want.
 #[derive(Default)]
 pub struct ResultArrays {
-    pub acceleration: Option<Output<[f64; 3]>>,
-    pub jerk: Option<Output<[f64; 3]>>,
-    pub snap: Option<Output<[f64; 3]>>,
+    pub acceleration: Option<OutputArray<[f64; 3]>>,
+    pub jerk: Option<OutputArray<[f64; 3]>>,
+    pub snap: Option<OutputArray<[f64; 3]>>,
     /// Always 0, as in Sapporo2's sixth order.
-    pub crackle: Option<Output<[f64; 3]>>,
-    pub potential: Option<Output<f64>>,
-    pub nearest: Option<Output<c_int>>,
+    pub crackle: Option<OutputArray<[f64; 3]>>,
+    pub potential: Option<OutputArray<f64>>,
+    pub nearest: Option<OutputArray<c_int>>,
     /// Squared distance of the nearest j-particle.
-    pub nearest_squared: Option<Output<f64>>,
-    pub nearest_squared_f32: Option<Output<f32>>,
+    pub nearest_squared: Option<OutputArray<f64>>,
+    pub nearest_squared_f32: Option<OutputArray<f32>>,
 }
 
 impl ResultArrays {

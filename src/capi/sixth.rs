@@ -11,17 +11,17 @@ use super::cluster::Call;
 use super::g6::{set_time, vector};
 use super::guard::DONE;
 use super::queue::Particle;
-use super::registry::{self, Key, with_cluster};
+use super::registry::{self, ClusterKey, with_cluster};
 use super::results::{self, ResultArrays};
-use super::slices::{Input, count};
+use super::slices::{InputArray, count};
 use gravitile::error::Result;
 use gravitile::forces::Moving;
 
 both_forms! { "Opens the sixth-order interface; no effect if it is open.";
-initialize initialize_; () { registry::open(Key::Sixth) } }
+initialize initialize_; () { registry::open(ClusterKey::Sixth) } }
 
 both_forms! { "The same. The device list is ignored: GRAVITILE_ADAPTER selects the adapter.";
-initialize_special initialize_special_; (_devices: int, _list: ignored) { registry::open(Key::Sixth) } }
+initialize_special initialize_special_; (_devices: int, _list: ignored) { registry::open(ClusterKey::Sixth) } }
 
 both_forms! { "Writes a j-particle with unscaled derivatives. `eps2` is stored for \
     pick_up_predictor_2.";
@@ -29,29 +29,29 @@ set_j_particle set_j_particle_, set_jp_2 set_jp_2_;
 (address: int, pos: vectors, vel: vectors, acc: vectors, jrk: vectors, snp: vectors, crk: vectors,
  mass: double, time: double, id: int, eps2: double) first {
     let particle = particle(id, time, mass, eps2, [pos, vel, acc, jrk, snp, crk])?;
-    Ok(registry::try_enqueue(Key::Sixth, address, &particle))
+    Ok(registry::try_enqueue(ClusterKey::Sixth, address, &particle))
 } {
     let particle = particle(id, time, mass, eps2, [pos, vel, acc, jrk, snp, crk])?;
-    registry::set(Key::Sixth, address, particle)
+    registry::set(ClusterKey::Sixth, address, particle)
 } }
 
 both_forms! { "Sets the time to which j-particles are predicted, with all derivatives.";
 predict_all predict_all_; (time: double, nj: int) {
     count("the number nj of j-particles", nj)?;
-    set_time(Key::Sixth, "the time", Some(time))
+    set_time(ClusterKey::Sixth, "the time", Some(time))
 } }
 
 both_forms! { "Uses j-particles as set, without prediction.";
 no_predict_all no_predict_all_; (_time: double, nj: int) {
     count("the number nj of j-particles", nj)?;
-    set_time(Key::Sixth, "the time", None)
+    set_time(ClusterKey::Sixth, "the time", None)
 } }
 
 both_forms! { "Returns the predicted j-particle at an address.";
 pick_up_predictor_2 pick_up_predictor_2_;
 (address: int, id: ints_out, mass: doubles_out, eps2: doubles_out, pos: vectors_out, vel: vectors_out, acc: vectors_out) {
     let (mut id, mut mass, mut eps2) = (id, mass, eps2);
-    let (particle, [x, v, a]) = with_cluster(Key::Sixth, |cluster| cluster.particle(address))?;
+    let (particle, [x, v, a]) = with_cluster(ClusterKey::Sixth, |cluster| cluster.particle(address))?;
     for (mut into, from) in [pos, vel, acc].into_iter().zip([x, v, a]) {
         into.take(1)?[0] = from.to_array();
     }
@@ -91,7 +91,7 @@ calc_force_on_predictors calc_force_on_predictors_;
             softening_squared: 0.0,
             radius_squared: Cow::default(),
         };
-        let forces = with_cluster(Key::Sixth, |cluster| {
+        let forces = with_cluster(ClusterKey::Sixth, |cluster| {
             results::evaluate(cluster, &call, softening_squared, true)
         })?;
         arrays.write(&forces, softening_squared)
@@ -104,7 +104,7 @@ fn particle(
     time: f64,
     mass: f64,
     softening_squared: f64,
-    given: [Input<[f64; 3]>; 6],
+    given: [InputArray<[f64; 3]>; 6],
 ) -> Result<Particle> {
     let [x, v, a, j, s, c] = given;
     let motion = [vector(x)?, vector(v)?, vector(a)?, vector(j)?, vector(s)?, vector(c)?];

@@ -6,29 +6,24 @@
 
 use std::ffi::c_int;
 
+use bytemuck::AnyBitPattern;
+
 use gravitile::error::{Error, Result};
 
 /// An array of the client, borrowed for reading.
 #[derive(Clone, Copy)]
-pub struct Input<T> {
+pub struct InputArray<T> {
     name: &'static str,
     pointer: *const T,
 }
 
 /// An array of the client, borrowed for writing.
-pub struct Output<T> {
+pub struct OutputArray<T> {
     name: &'static str,
     pointer: *mut T,
 }
 
-/// Numeric types for which any bit pattern is valid.
-pub trait Plain: Copy {}
-impl Plain for c_int {}
-impl Plain for f64 {}
-impl Plain for f32 {}
-impl Plain for [f64; 3] {}
-
-impl<T: Plain> Input<T> {
+impl<T: AnyBitPattern> InputArray<T> {
     /// Wraps the argument `name`.
     ///
     /// # Safety
@@ -64,11 +59,12 @@ impl<T: Plain> Input<T> {
     }
 }
 
-impl<T: Plain> Output<T> {
+impl<T: AnyBitPattern> OutputArray<T> {
     /// Wraps the argument `name`.
     ///
     /// # Safety
-    /// As for [`Input::new`]; nobody else reads or writes the entries while a slice of them exists.
+    /// As for [`InputArray::new`]; nobody else reads or writes the entries while a slice of them
+    /// exists.
     pub unsafe fn new(name: &'static str, pointer: *mut T) -> Self {
         Self { name, pointer }
     }
@@ -113,7 +109,7 @@ mod tests {
     #[test]
     fn null_is_rejected_with_its_name() {
         // SAFETY: NULL is allowed.
-        let nothing = unsafe { Input::<f64>::new("xi", std::ptr::null()) };
+        let nothing = unsafe { InputArray::<f64>::new("xi", std::ptr::null()) };
         assert!(nothing.take(0).unwrap().is_empty() && nothing.take_if_any(3).is_empty());
         assert_eq!(
             nothing.take(2).unwrap_err().to_string(),
@@ -127,10 +123,10 @@ mod tests {
     fn arrays_are_read_and_written() {
         let mut numbers = [1, 2, 3];
         // SAFETY: three entries, not accessed elsewhere during the test.
-        let input = unsafe { Input::new("index", numbers.as_ptr()) };
+        let input = unsafe { InputArray::new("index", numbers.as_ptr()) };
         assert_eq!((input.take(3).unwrap(), input.one().unwrap()), (&[1, 2, 3][..], 1));
         // SAFETY: as above.
-        let mut output = unsafe { Output::new("nnb", numbers.as_mut_ptr()) };
+        let mut output = unsafe { OutputArray::new("nnb", numbers.as_mut_ptr()) };
         output.fill(2, -1);
         assert_eq!(output.take(3).unwrap(), [-1, -1, 3]);
     }

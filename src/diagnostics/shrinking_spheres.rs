@@ -40,10 +40,10 @@ impl Members<'_> {
             return Ok(DVec3::ZERO);
         }
         let (mut centre, mut radius) = (mean(&found), f64::INFINITY);
-        let mut shells = Shells::around(self, centre)?;
+        let mut shells = SphereShells::around(self, centre)?;
         for _ in 1..SPHERES {
             if (centre - shells.centre).length() > FAR * radius {
-                shells = Shells::around(self, centre)?;
+                shells = SphereShells::around(self, centre)?;
             }
             let (found, reach) = shells.sphere(self, centre, radius)?;
             let inside = found[0] as usize;
@@ -64,18 +64,18 @@ impl Members<'_> {
 }
 
 /// Number, weight, and weighted offset from a centre: of one body, or of several added up.
-type Sums = [f64; 5];
+type SphereSums = [f64; 5];
 
-fn term((place, weight): (DVec3, f64), centre: DVec3) -> Sums {
+fn term((place, weight): (DVec3, f64), centre: DVec3) -> SphereSums {
     let offset = (place - centre) * weight;
     [1.0, weight, offset.x, offset.y, offset.z]
 }
 
-fn mean(sums: &Sums) -> DVec3 {
+fn mean(sums: &SphereSums) -> DVec3 {
     DVec3::new(sums[2], sums[3], sums[4]) / sums[1]
 }
 
-fn add(sums: &mut Sums, more: Sums) {
+fn add(sums: &mut SphereSums, more: SphereSums) {
     sums.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
 }
 
@@ -94,17 +94,17 @@ const MARGIN: f64 = 1.0 + 1e-12;
 /// The members by distance from a centre. A sphere about as large needs only look at those in the
 /// shells near its surface; of nearer shells it takes the sums. A hundred million bodies with a
 /// wide halo have dozens of spheres that hold nearly all.
-struct Shells {
+struct SphereShells {
     centre: DVec3,
     /// Lists of this process's members by shell, and where each shell begins in it, and the last
     /// ends.
     parts: Vec<(Vec<usize>, Vec<usize>)>,
     /// From the innermost, of all processes: sums about the centre, least and largest distance. An
     /// empty shell's least distance is larger than its largest.
-    shells: Vec<(Sums, [f64; 2])>,
+    shells: Vec<(SphereSums, [f64; 2])>,
 }
 
-impl Shells {
+impl SphereShells {
     /// Members whose distance is no number are in no shell.
     fn around(members: &Members<'_>, centre: DVec3) -> Result<Self> {
         let distance = |k: usize| length(members.get(k).0 - centre);
@@ -178,7 +178,12 @@ impl Shells {
 
     /// The sums about `centre` of the members within `radius` of it, and the largest distance among
     /// them, negative if there are none.
-    fn sphere(&self, members: &Members<'_>, centre: DVec3, radius: f64) -> Result<(Sums, f64)> {
+    fn sphere(
+        &self,
+        members: &Members<'_>,
+        centre: DVec3,
+        radius: f64,
+    ) -> Result<(SphereSums, f64)> {
         let apart = (centre - self.centre).length();
         let (mut sums, mut reach) = ([0.0; 5], -1.0f64);
         for (k, (held, [least, most])) in self.shells.iter().enumerate().rev() {

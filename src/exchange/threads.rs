@@ -21,12 +21,12 @@ pub type SharedBuffer = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
 /// A message of a member: bytes, whose memory is used again, or a buffer of its own.
 #[derive(Default)]
-struct Message {
+struct MemberMessage {
     copied: Vec<u8>,
     borrowed: Option<SharedBuffer>,
 }
 
-impl Message {
+impl MemberMessage {
     fn bytes(&self) -> &[u8] {
         self.borrowed.as_ref().map_or(&self.copied, |buffer| (**buffer).as_ref())
     }
@@ -61,7 +61,7 @@ struct Team {
     /// Messages of the members of this process, double-buffered: of this exchange, and of the
     /// previous one, which a slow member may still be reading. One barrier per exchange is then
     /// enough.
-    messages: [Vec<RwLock<Message>>; 2],
+    messages: [Vec<RwLock<MemberMessage>>; 2],
     /// Messages for the members of this process, concatenated; double-buffered as well.
     remote: [RwLock<Vec<u8>>; 2],
 }

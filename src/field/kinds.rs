@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 
 /// The law of a potential. G is 1; r is the distance from the centre, R that from the z axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Law {
+pub enum PotentialLaw {
     /// -M / sqrt(r^2 + eps^2)
     Point,
     /// -M / sqrt(r^2 + a^2) (Plummer 1911)
@@ -91,7 +91,7 @@ impl Range {
 
 /// A parameter of a potential.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Parameter {
+pub struct PotentialParameter {
     /// Its name in scene files and on the command line.
     pub name: &'static str,
     /// Its unit.
@@ -106,55 +106,56 @@ pub struct Parameter {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Kind {
     /// Its law.
-    pub law: Law,
+    pub law: PotentialLaw,
     /// Its name in scene files and on the command line.
     pub name: &'static str,
     /// Its parameters.
-    pub parameters: &'static [Parameter],
+    pub parameters: &'static [PotentialParameter],
 }
 
 /// The most parameters of a potential.
 pub const MOST_PARAMETERS: usize = 6;
 
-const fn needed(name: &'static str, unit: Unit, range: Range) -> Parameter {
-    Parameter { name, unit, range, default: None }
+const fn needed(name: &'static str, unit: Unit, range: Range) -> PotentialParameter {
+    PotentialParameter { name, unit, range, default: None }
 }
 
-const fn or(name: &'static str, unit: Unit, range: Range, default: f64) -> Parameter {
-    Parameter { name, unit, range, default: Some(default) }
+const fn or(name: &'static str, unit: Unit, range: Range, default: f64) -> PotentialParameter {
+    PotentialParameter { name, unit, range, default: Some(default) }
 }
 
-const MASS: Parameter = needed("mass", Unit::Mass, Range::Positive);
-const SCALE: Parameter = needed("scale", Unit::Length, Range::Positive);
-const SPEED: Parameter = needed("speed", Unit::Speed, Range::Positive);
-const CORE: Parameter = needed("core", Unit::Length, Range::Positive);
+const MASS: PotentialParameter = needed("mass", Unit::Mass, Range::Positive);
+const SCALE: PotentialParameter = needed("scale", Unit::Length, Range::Positive);
+const SPEED: PotentialParameter = needed("speed", Unit::Speed, Range::Positive);
+const CORE: PotentialParameter = needed("core", Unit::Length, Range::Positive);
 /// Below sqrt(1/2) the density is negative on the z axis.
 const LEAST_FLATTENING: f64 = 0.7072;
 
 /// The coordinates of a centre, parameters of every potential.
-pub(super) static CENTRE: [Parameter; 3] = [coordinate("x"), coordinate("y"), coordinate("z")];
+pub(super) static CENTRE: [PotentialParameter; 3] =
+    [coordinate("x"), coordinate("y"), coordinate("z")];
 
-const fn coordinate(name: &'static str) -> Parameter {
+const fn coordinate(name: &'static str) -> PotentialParameter {
     or(name, Unit::Length, Range::Any, 0.0)
 }
 
-const fn tide(name: &'static str) -> Parameter {
+const fn tide(name: &'static str) -> PotentialParameter {
     or(name, Unit::Tide, Range::Any, 0.0)
 }
 
 /// Every kind of potential. Parameters of a law are in this order.
 pub static KINDS: [Kind; 8] = [
     Kind {
-        law: Law::Point,
+        law: PotentialLaw::Point,
         name: "point",
         parameters: &[MASS, or("softening", Unit::Length, Range::NotNegative, 0.0)],
     },
-    Kind { law: Law::Plummer, name: "plummer", parameters: &[MASS, SCALE] },
-    Kind { law: Law::Hernquist, name: "hernquist", parameters: &[MASS, SCALE] },
-    Kind { law: Law::Nfw, name: "nfw", parameters: &[MASS, SCALE] },
-    Kind { law: Law::Isothermal, name: "isothermal", parameters: &[SPEED, CORE] },
+    Kind { law: PotentialLaw::Plummer, name: "plummer", parameters: &[MASS, SCALE] },
+    Kind { law: PotentialLaw::Hernquist, name: "hernquist", parameters: &[MASS, SCALE] },
+    Kind { law: PotentialLaw::Nfw, name: "nfw", parameters: &[MASS, SCALE] },
+    Kind { law: PotentialLaw::Isothermal, name: "isothermal", parameters: &[SPEED, CORE] },
     Kind {
-        law: Law::Logarithmic,
+        law: PotentialLaw::Logarithmic,
         name: "logarithmic",
         parameters: &[
             SPEED,
@@ -163,7 +164,7 @@ pub static KINDS: [Kind; 8] = [
         ],
     },
     Kind {
-        law: Law::MiyamotoNagai,
+        law: PotentialLaw::MiyamotoNagai,
         name: "miyamoto-nagai",
         parameters: &[
             MASS,
@@ -172,13 +173,13 @@ pub static KINDS: [Kind; 8] = [
         ],
     },
     Kind {
-        law: Law::Tidal,
+        law: PotentialLaw::Tidal,
         name: "tidal",
         parameters: &[tide("xx"), tide("yy"), tide("zz"), tide("xy"), tide("xz"), tide("yz")],
     },
 ];
 
-impl Law {
+impl PotentialLaw {
     /// Its entry of [`KINDS`].
     pub fn kind(self) -> &'static Kind {
         KINDS.iter().find(|kind| kind.law == self).unwrap_or(&KINDS[0])
@@ -216,7 +217,7 @@ impl Kind {
         let (mut values, mut centre) = ([0.0; MOST_PARAMETERS], [0.0; 3]);
         let own = values.iter_mut().zip(self.parameters);
         for (value, parameter) in own.chain(centre.iter_mut().zip(&CENTRE)) {
-            let Parameter { name, unit, range, default } = *parameter;
+            let PotentialParameter { name, unit, range, default } = *parameter;
             let allowed = || format!("{} ({})", range.words(), unit.named().0);
             *value = given(name)
                 .or(default)

@@ -4,7 +4,7 @@
 //! series of positive terms instead.
 
 use super::jet::Number;
-use super::{Law, Potential};
+use super::{Potential, PotentialLaw};
 
 /// Below this square of a distance its root is inexact or 0: the distance counts as 0.
 const LEAST_SQUARE: f64 = f64::MIN_POSITIVE;
@@ -17,7 +17,7 @@ impl Potential {
         let [first, second, third, ..] = values;
         let square = x * x + y * y + z * z;
         // Every law but the tide vanishes where the square overflows.
-        if square.value() == f64::INFINITY && self.law != Law::Tidal {
+        if square.value() == f64::INFINITY && self.law != PotentialLaw::Tidal {
             return [N::of(0.0); 3];
         }
         // Towards the centre with the strength `pull` times the distance.
@@ -32,33 +32,33 @@ impl Potential {
             offset.map(|x| x / distance * (N::of(0.0) - strength))
         };
         match self.law {
-            Law::Point if self.values[1] == 0.0 => cusp(&|_| first / square),
-            Law::Point | Law::Plummer => {
+            PotentialLaw::Point if self.values[1] == 0.0 => cusp(&|_| first / square),
+            PotentialLaw::Point | PotentialLaw::Plummer => {
                 let softened = square + second * second;
                 central(first / softened / softened.sqrt())
             }
-            Law::Hernquist => cusp(&|r| {
+            PotentialLaw::Hernquist => cusp(&|r| {
                 let reach = r + second;
                 first / (reach * reach)
             }),
-            Law::Nfw => cusp(&|r| first / (second * second) * nfw_strength(r / second)),
-            Law::Isothermal => {
+            PotentialLaw::Nfw => cusp(&|r| first / (second * second) * nfw_strength(r / second)),
+            PotentialLaw::Isothermal => {
                 let speed = first / second;
                 central(speed * speed * isothermal_pull(square / (second * second)))
             }
-            Law::Logarithmic => {
+            PotentialLaw::Logarithmic => {
                 let thinner = z / (third * third);
                 let sum = second * second + x * x + y * y + z * thinner;
                 [x, y, thinner].map(|x| x * (N::of(0.0) - first * first / sum))
             }
-            Law::MiyamotoNagai => {
+            PotentialLaw::MiyamotoNagai => {
                 let thick = (z * z + third * third).sqrt();
                 let height = second + thick;
                 let sum = x * x + y * y + height * height;
                 let pull = N::of(0.0) - first / sum / sum.sqrt();
                 [x * pull, y * pull, z / thick * height * pull]
             }
-            Law::Tidal => {
+            PotentialLaw::Tidal => {
                 let [xx, yy, zz, xy, xz, yz] = values;
                 [xx * x + xy * y + xz * z, xy * x + yy * y + yz * z, xz * x + yz * y + zz * z]
             }
@@ -72,28 +72,30 @@ impl Potential {
         let square = x * x + y * y + z * z;
         let distance = square.sqrt();
         match self.law {
-            Law::Point if second == 0.0 && square < LEAST_SQUARE => 0.0,
-            Law::Point | Law::Plummer => -first / (square + second * second).sqrt(),
-            Law::Hernquist => -first / (distance + second),
-            Law::Nfw if square < LEAST_SQUARE => -first / second,
-            Law::Nfw if square == f64::INFINITY => 0.0,
-            Law::Nfw => -first * libm::log1p(distance / second) / distance,
-            Law::Isothermal => {
+            PotentialLaw::Point if second == 0.0 && square < LEAST_SQUARE => 0.0,
+            PotentialLaw::Point | PotentialLaw::Plummer => {
+                -first / (square + second * second).sqrt()
+            }
+            PotentialLaw::Hernquist => -first / (distance + second),
+            PotentialLaw::Nfw if square < LEAST_SQUARE => -first / second,
+            PotentialLaw::Nfw if square == f64::INFINITY => 0.0,
+            PotentialLaw::Nfw => -first * libm::log1p(distance / second) / distance,
+            PotentialLaw::Isothermal => {
                 let u = square / (second * second);
                 let x = distance / second;
                 // 1 - arctan(x)/x.
                 let lack = if u > 0.5 { 1.0 - libm::atan(x) / x } else { u * isothermal_pull(u) };
                 first * first * (0.5 * libm::log1p(u) - lack)
             }
-            Law::Logarithmic => {
+            PotentialLaw::Logarithmic => {
                 let sum = x * x + y * y + z * z / (third * third);
                 0.5 * first * first * libm::log1p(sum / (second * second))
             }
-            Law::MiyamotoNagai => {
+            PotentialLaw::MiyamotoNagai => {
                 let height = second + (z * z + third * third).sqrt();
                 -first / (x * x + y * y + height * height).sqrt()
             }
-            Law::Tidal => {
+            PotentialLaw::Tidal => {
                 let found = self.acceleration_at(offset);
                 -0.5 * (x * found[0] + y * found[1] + z * found[2])
             }

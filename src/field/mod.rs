@@ -1,8 +1,8 @@
 //! External fields: fixed analytic potentials that attract the bodies and are not attracted.
 //!
 //! A [`Field`] is a sum of [`Potential`]s, static in the coordinates of the bodies. [`KINDS`] lists
-//! the laws with their parameters; [`Law`] has the formulas and their sources. As text, on the
-//! command line and in `run.toml`, a potential is its name and its numbers:
+//! the laws with their parameters; [`PotentialLaw`] has the formulas and their sources. As text, on
+//! the command line and in `run.toml`, a potential is its name and its numbers:
 //!
 //! ```
 //! use gravitile::field::{Field, Potential};
@@ -22,7 +22,7 @@ mod jet;
 mod kinds;
 mod laws;
 
-pub use kinds::{KINDS, Kind, Law, MOST_PARAMETERS, Parameter, Range, Unit};
+pub use kinds::{KINDS, Kind, MOST_PARAMETERS, PotentialLaw, PotentialParameter, Range, Unit};
 
 use std::fmt;
 use std::str::FromStr;
@@ -38,14 +38,14 @@ use kinds::CENTRE;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Potential {
-    law: Law,
+    law: PotentialLaw,
     values: [f64; MOST_PARAMETERS],
     centre: [f64; 3],
 }
 
 impl Potential {
     /// Its law.
-    pub fn law(&self) -> Law {
+    pub fn law(&self) -> PotentialLaw {
         self.law
     }
 
@@ -60,7 +60,7 @@ impl Potential {
     }
 
     /// Its parameters and the coordinates of its centre, with their values.
-    pub fn numbers(&self) -> impl Iterator<Item = (&'static Parameter, f64)> {
+    pub fn numbers(&self) -> impl Iterator<Item = (&'static PotentialParameter, f64)> {
         let own = self.law.kind().parameters.iter().zip(self.values);
         own.chain(CENTRE.iter().zip(self.centre))
     }

@@ -127,7 +127,7 @@ fn nothing_is_undefined_at_a_centre_or_at_the_ends_of_the_range() {
         for at in [centre, centre + DVec3::X * 1e-200, DVec3::splat(1e150), DVec3::X * -1e300] {
             let far = at.length() > 1.0;
             let found = field.derivatives(at, DVec3::Y, DVec3::Z);
-            let is_tidal = field.0[0].law == Law::Tidal;
+            let is_tidal = field.0[0].law == PotentialLaw::Tidal;
             let is_singular = text == SAMPLES[0];
             assert!(found[0].is_finite() || is_tidal || is_singular, "{text} at {at}: {found:?}");
             assert!(far || is_singular || found.iter().all(|f| f.is_finite()), "{text} at {at}");

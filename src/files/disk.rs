@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::Found;
+use super::PathKind;
 use super::flushing::write_synced;
 use crate::error::{Error, Result};
 
@@ -14,12 +14,12 @@ use crate::error::{Error, Result};
 ///
 /// # Errors
 /// Nothing exists there, or an error of the system.
-pub fn find(path: impl AsRef<Path>) -> std::io::Result<Found> {
+pub fn find(path: impl AsRef<Path>) -> std::io::Result<PathKind> {
     let about = fs::metadata(path)?;
     Ok(match about.is_file() {
-        true => Found::File(about.len()),
-        false if about.is_dir() => Found::Folder,
-        false => Found::Other,
+        true => PathKind::File(about.len()),
+        false if about.is_dir() => PathKind::Folder,
+        false => PathKind::Other,
     })
 }
 
@@ -123,7 +123,7 @@ impl Replacement {
             .map_err(|source| Error::io("create a file in", &folder, source))?;
         let made = Self { path: path.to_owned(), target, folder, temporary, _unfinished };
         let written = permissions
-            .map_or(Ok(()), |wanted| file.set_permissions(wanted))
+            .map_or(Ok(()), |permissions| file.set_permissions(permissions))
             .and_then(|()| write_synced(&file, write));
         // Some systems cannot rename or remove an open file.
         drop(file);

@@ -1,16 +1,17 @@
 //! Files of a web page. Files dropped on the page are held in memory by name. Files the program
-//! writes go to the page: those in the folder [`KEPT`] are stored, others are offered as downloads.
+//! writes go to the page: those in the folder [`STORED`] are stored, others are offered as
+//! downloads.
 
 use std::collections::BTreeMap;
 use std::io::{Error as IoError, ErrorKind, Result as IoResult, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::Found;
+use super::PathKind;
 use crate::error::{Error, Result};
 
-/// The folder of files kept from one visit to the next.
-pub const KEPT: &str = "/kept";
+/// The folder of files stored from one visit to the next.
+pub const STORED: &str = "/kept";
 
 /// Where the page stores and offers files.
 pub trait PageStore: Send {
@@ -29,13 +30,14 @@ pub trait PageStore: Send {
 }
 
 #[derive(Default)]
-struct Files {
+struct MemoryFiles {
     lying: BTreeMap<PathBuf, Arc<[u8]>>,
     store: Option<Box<dyn PageStore>>,
 }
 
-fn files() -> MutexGuard<'static, Files> {
-    static FILES: Mutex<Files> = Mutex::new(Files { lying: BTreeMap::new(), store: None });
+fn files() -> MutexGuard<'static, MemoryFiles> {
+    static FILES: Mutex<MemoryFiles> =
+        Mutex::new(MemoryFiles { lying: BTreeMap::new(), store: None });
     FILES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -62,14 +64,14 @@ fn none() -> IoError {
     IoError::new(ErrorKind::NotFound, "there is no such file in this page")
 }
 
-/// The name of a file in [`KEPT`]; `None` outside it.
-fn kept(path: &Path) -> Option<&str> {
-    path.strip_prefix(KEPT).ok()?.to_str()
+/// The name of a file in [`STORED`]; `None` outside it.
+fn stored_name(path: &Path) -> Option<&str> {
+    path.strip_prefix(STORED).ok()?.to_str()
 }
 
 fn whole(path: &Path) -> IoResult<Arc<[u8]>> {
     let files = files();
-    match kept(path) {
+    match stored_name(path) {
         Some(name) => {
             let found = files.store.as_ref().and_then(|store| store.take_down(name));
             found.map(Arc::from).ok_or_else(none)
@@ -82,8 +84,8 @@ fn whole(path: &Path) -> IoResult<Arc<[u8]>> {
 ///
 /// # Errors
 /// No such file.
-pub fn find(path: impl AsRef<Path>) -> IoResult<Found> {
-    whole(path.as_ref()).map(|bytes| Found::File(bytes.len() as u64))
+pub fn find(path: impl AsRef<Path>) -> IoResult<PathKind> {
+    whole(path.as_ref()).map(|bytes| PathKind::File(bytes.len() as u64))
 }
 
 /// The first `count` bytes of a file, or all of them if it is shorter.
@@ -133,7 +135,7 @@ impl Replacement {
     pub fn finish(self) -> Result<()> {
         let Self { path, bytes } = self;
         let mut files = files();
-        let handed = match (kept(&path), &files.store) {
+        let handed = match (stored_name(&path), &files.store) {
             (_, None) => Err(IoError::new(ErrorKind::Unsupported, "the page takes no files")),
             (Some(name), Some(store)) => store.keep(name, &bytes),
             (None, Some(store)) => {
@@ -141,7 +143,7 @@ impl Replacement {
                 store.offer(&name, &bytes)
             }
         };
-        if handed.is_ok() && kept(&path).is_none() {
+        if handed.is_ok() && stored_name(&path).is_none() {
             files.lying.insert(path.clone(), bytes.into());
         }
         handed.map_err(|source| Error::io("write", &path, source))
@@ -173,7 +175,7 @@ mod tests {
     #[test]
     fn what_is_dropped_is_read_and_what_is_written_is_kept_or_offered() {
         lay_down("a.gvt", b"abc".to_vec());
-        assert_eq!(find("a.gvt").unwrap(), Found::File(3));
+        assert_eq!(find("a.gvt").unwrap(), PathKind::File(3));
         assert_eq!(read_start("a.gvt", 2).unwrap(), b"ab");
         assert!(find("b.gvt").is_err() && read_start("b.gvt", 1).is_err());
         let write = |path: &str, bytes: &'static [u8]| {

@@ -39,7 +39,7 @@ pub fn exists(path: impl AsRef<Path>) -> bool {
 
 /// What a path names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum PathKind {
     /// An ordinary file and its size in bytes.
     File(u64),
     /// A folder.

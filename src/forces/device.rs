@@ -14,7 +14,7 @@ use crate::gpu::{BodyBuffers, Gpu};
 
 /// A chunk of an evaluation that is recorded at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Piece {
+pub struct RecordedChunk {
     /// Interactions in it, as counted by the method.
     pub interactions: u64,
     /// Whether it completes the evaluation.
@@ -59,7 +59,12 @@ pub trait DeviceForces: Any + Send {
     fn set_softening(&mut self, softening: f32);
 
     /// Records the next chunk, of about `interactions`, but large enough to keep the device busy.
-    fn record(&mut self, gpu: &Gpu, pass: &mut wgpu::ComputePass<'_>, interactions: u64) -> Piece;
+    fn record(
+        &mut self,
+        gpu: &Gpu,
+        pass: &mut wgpu::ComputePass<'_>,
+        interactions: u64,
+    ) -> RecordedChunk;
 
     /// The result of the last evaluation: `array<vec4<f32>>`, [`DeviceForces::slices`] times as
     /// many entries as sinks, acceleration and potential, to be added over the slices in order. One
@@ -156,8 +161,8 @@ pub fn record_within(
         && !forces.is_full()
         && throughput.secs(interactions, dispatches) < budget.submission_secs
     {
-        let wanted = throughput.interactions_in(budget.dispatch_secs);
-        let piece = forces.record(gpu, pass, wanted);
+        let limit = throughput.interactions_in(budget.dispatch_secs);
+        let piece = forces.record(gpu, pass, limit);
         complete = piece.is_last;
         interactions += piece.interactions;
         dispatches += 1;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use glam::DVec3;
 
-use super::shape::{Pairs, Shape};
+use super::shape::{Pairs, TierShape};
 use super::{
     BoxFuture, Forces, MovingSources, Order, Outputs, Precision, Rebuilds, Sinks, Sources,
 };
@@ -64,9 +64,9 @@ pub trait ForceEngine: Send {
     /// passed on, for callers that check themselves; others use [`ForceEngine::finish`].
     fn collect(&mut self, out: &mut Forces) -> Result<()>;
 
-    /// What it offers beyond forces: [`Capabilities::default`] for most engines. An engine that
-    /// wraps another one returns those of the inner engine, or states which it changes.
-    fn capabilities(&self) -> Capabilities<'_>;
+    /// What it offers beyond forces: [`EngineCapabilities::default`] for most engines. An engine
+    /// that wraps another one returns those of the inner engine, or states which it changes.
+    fn capabilities(&self) -> EngineCapabilities<'_>;
 
     /// Its interfaces beyond this one: [`Interfaces::default`] for most engines. An engine that
     /// wraps another one returns those of the inner engine, or states which it changes.
@@ -133,7 +133,7 @@ pub trait ForceEngine: Send {
 /// What an engine offers beyond forces. The default is an engine whose results depend on sources
 /// and sinks alone and that computes every pair on the host.
 #[derive(Default)]
-pub struct Capabilities<'a> {
+pub struct EngineCapabilities<'a> {
     /// Whether evaluations of a range of the sinks ([`Sinks::only`]) take time in proportion to it,
     /// with the same bits as an evaluation of all.
     pub ranges: bool,
@@ -189,5 +189,5 @@ pub trait DeviceEngine {
 
     /// The shape of kernels for blocks of `sinks` sinks among `sources`, all in one slice: as
     /// tuned, else by the rule.
-    fn block_shape(&self, order: Order, sinks: usize, sources: usize) -> Shape;
+    fn block_shape(&self, order: Order, sinks: usize, sources: usize) -> TierShape;
 }

@@ -3,8 +3,8 @@
 use glam::DVec3;
 
 use super::{
-    BoxFuture, Capabilities, ForceEngine, Forces, Interfaces, Order, Outputs, Precision, Sinks,
-    Sources, check_update,
+    BoxFuture, EngineCapabilities, ForceEngine, Forces, Interfaces, Order, Outputs, Precision,
+    Sinks, Sources, check_update,
 };
 use crate::error::{Error, Result};
 use crate::gpu::blocking;
@@ -42,8 +42,8 @@ pub trait Evaluator: Send {
     fn sources_changed(&mut self) {}
 
     /// As [`ForceEngine::capabilities`].
-    fn capabilities(&self) -> Capabilities<'_> {
-        Capabilities::default()
+    fn capabilities(&self) -> EngineCapabilities<'_> {
+        EngineCapabilities::default()
     }
 
     /// As [`ForceEngine::interfaces`].
@@ -120,7 +120,7 @@ fn check_supported(engine: &impl Evaluator, outputs: &Outputs) -> Result<()> {
     };
     let (name, tier) = (engine.name(), engine.precision().name());
     let allowed = format!("acceleration and potential with the engine {name} in {tier}");
-    Err(Error::value("what is wanted", requested, allowed))
+    Err(Error::value("what is requested", requested, allowed))
 }
 
 impl<E: Evaluator> ForceEngine for WithSources<E> {
@@ -206,7 +206,7 @@ impl<E: Evaluator> ForceEngine for WithSources<E> {
         self.capabilities().interactions.unwrap_or(sinks as u64 * self.latest as u64)
     }
 
-    fn capabilities(&self) -> Capabilities<'_> {
+    fn capabilities(&self) -> EngineCapabilities<'_> {
         self.evaluator.capabilities()
     }
 

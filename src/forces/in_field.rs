@@ -9,8 +9,8 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 use super::{
-    BoxFuture, Capabilities, ForceEngine, Forces, Interfaces, Order, Outputs, Precision, Sinks,
-    Sources,
+    BoxFuture, EngineCapabilities, ForceEngine, Forces, Interfaces, Order, Outputs, Precision,
+    Sinks, Sources,
 };
 use crate::error::Result;
 use crate::field::Field;
@@ -131,8 +131,8 @@ impl ForceEngine for InField {
         Ok(())
     }
 
-    fn capabilities(&self) -> Capabilities<'_> {
-        Capabilities { device: None, ..self.engine.capabilities() }
+    fn capabilities(&self) -> EngineCapabilities<'_> {
+        EngineCapabilities { device: None, ..self.engine.capabilities() }
     }
 
     fn interfaces(&mut self) -> Interfaces<'_> {

@@ -34,9 +34,9 @@ impl Method {
         by_name("method", name, &all)
     }
 
-    /// The name of a wanted method; `auto` for `None`.
-    pub fn name_of(wanted: Option<Self>) -> &'static str {
-        wanted.map_or(AUTO, Self::name)
+    /// The name of a requested method; `auto` for `None`.
+    pub fn name_of(requested: Option<Self>) -> &'static str {
+        requested.map_or(AUTO, Self::name)
     }
 }
 

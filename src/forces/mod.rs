@@ -55,32 +55,33 @@ mod throughput;
 pub mod tree;
 
 pub use device::{
-    DeviceForces, Piece, SharedForces, StepForces, evaluate, evaluate_blocking, record_within,
+    DeviceForces, RecordedChunk, SharedForces, StepForces, evaluate, evaluate_blocking,
+    record_within,
 };
 pub use device_field::DeviceField;
 #[cfg(not(target_arch = "wasm32"))]
 pub use engine::Divides;
-pub use engine::{Capabilities, DeviceEngine, ForceEngine, Interfaces};
+pub use engine::{DeviceEngine, EngineCapabilities, ForceEngine, Interfaces};
 pub use evaluator::{Evaluator, WithSources};
 pub use in_field::InField;
 use kind::Placement::{Cpu, Gpu};
 pub use kind::{EngineKind, Placement, engine_names};
-pub(crate) use moving::Watch;
+pub(crate) use moving::SourceWatch;
 pub use moving::{
     ArrivalList, Arrivals, Goal, Moving, MovingSources, SharedTable, SourceTable, ToJerk,
 };
 pub use precision::{Noise, Precision};
 pub use rebuilds::Rebuilds;
 pub use registry::{
-    BindForces, DeviceEntry, DeviceTools, Entry, Make, Tools, check_order, find, make, on_device,
-    open, tiers,
+    BindForces, DeviceEntry, DeviceTools, EngineEntry, Make, Tools, check_order, find, make,
+    on_device, open, tiers,
 };
 pub use request::{
     Identity, NO_SOURCE, Order, Outputs, Sinks, Sources, Within, check_softening, check_update,
 };
-pub use results::{Forces, Lists};
+pub use results::{Forces, NeighbourLists};
 #[cfg(not(target_arch = "wasm32"))]
-pub use spread::Spread;
+pub use spread::RankEngine;
 pub use test_bodies::TestBodies;
 pub use throughput::{Budget, Throughput};
 
@@ -120,7 +121,7 @@ impl Method {
 }
 
 /// Every engine; among those that differ only in precision the default comes first.
-pub const ENGINES: &[Entry] = &[
+pub const ENGINES: &[EngineEntry] = &[
     // SIMD on all cores.
     entry(Cpu, Method::Direct, Precision::Single, PLAIN, |_| made(CpuSingle::new())),
     entry(Cpu, Method::Direct, Precision::Double, ANY, |_| made(CpuDouble::new())),
@@ -189,12 +190,12 @@ const fn entry(
     precision: Precision,
     orders: (Order, Order),
     make: Make,
-) -> Entry {
-    Entry { placement, method, precision, orders, make }
+) -> EngineEntry {
+    EngineEntry { placement, method, precision, orders, make }
 }
 
 /// The entry of [`GpuTiers`] in a tier, for forces with derivatives.
-const fn tier(precision: Precision, make: Make) -> Entry {
+const fn tier(precision: Precision, make: Make) -> EngineEntry {
     entry(Placement::Gpu, Method::Direct, precision, (Order::Jerk, Order::Snap), make)
 }
 

@@ -160,7 +160,7 @@ impl ArrivalList {
 /// A source in a [`SourceTable`]: two cache lines, since those that change are far apart.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C, align(128))]
-struct Stored {
+struct StoredSource {
     low: ToJerk,
     softening_squared: f64,
     tag: i32,
@@ -169,14 +169,14 @@ struct Stored {
     is_changed: bool,
 }
 
-const _: () = assert!(size_of::<Stored>() == 128);
+const _: () = assert!(size_of::<StoredSource>() == 128);
 
 /// Moving sources by address: the host's only copy, shared by the owner of the sources and the
 /// engine that predicts them ([`MovingSources::share`]). Addresses may have gaps; sources are
 /// numbered in the order of their addresses.
 #[derive(Debug, Default)]
 pub struct SourceTable {
-    low: Vec<Stored>,
+    low: Vec<StoredSource>,
     /// Snaps and crackles: as long as `low`, or empty while all are 0.
     high: Vec<[DVec3; 2]>,
     /// Addresses of the sources, ascending.
@@ -199,8 +199,11 @@ impl SharedTable {
     /// A table of `sources` without gaps.
     pub fn of(sources: &[Moving]) -> Self {
         let high = sources.iter().any(|one| one.high() != [DVec3::ZERO; 2]);
-        let stored =
-            |moving| Stored { low: ToJerk::from(moving), is_set: true, ..Stored::default() };
+        let stored = |moving| StoredSource {
+            low: ToJerk::from(moving),
+            is_set: true,
+            ..StoredSource::default()
+        };
         let table = SourceTable {
             low: sources.iter().map(stored).collect(),
             high: if high { sources.iter().map(Moving::high).collect() } else { Vec::new() },
@@ -222,22 +225,22 @@ impl SharedTable {
 
     /// Keeps the present positions available by [`SourceTable::position_before`] as long as the
     /// returned value lives.
-    pub(crate) fn watch(&self) -> Watch {
+    pub(crate) fn watch(&self) -> SourceWatch {
         self.write().watches += 1;
-        Watch(self.clone())
+        SourceWatch(self.clone())
     }
 }
 
 /// See [`SharedTable::watch`].
-pub(crate) struct Watch(SharedTable);
+pub(crate) struct SourceWatch(SharedTable);
 
-impl Watch {
+impl SourceWatch {
     pub fn table(&self) -> RwLockReadGuard<'_, SourceTable> {
         self.0.read()
     }
 }
 
-impl Drop for Watch {
+impl Drop for SourceWatch {
     fn drop(&mut self) {
         let mut table = self.0.write();
         table.watches -= 1;
@@ -383,7 +386,7 @@ impl SourceTable {
     pub(crate) fn replace(&mut self, j: usize, low: &ToJerk, high: [DVec3; 2]) {
         let at = self.address(j);
         self.remember(at);
-        let Stored { tag, softening_squared, .. } = self.low[at];
+        let StoredSource { tag, softening_squared, .. } = self.low[at];
         self.write(Goal { at: at as u32, tag }, low, high, softening_squared);
     }
 
@@ -426,7 +429,7 @@ impl SourceTable {
             self.high.try_reserve(length - self.high.len()).map_err(full)?;
             self.high.resize(length, [DVec3::ZERO; 2]);
         }
-        self.low.resize(length, Stored::default());
+        self.low.resize(length, StoredSource::default());
         Ok(())
     }
 

@@ -32,7 +32,7 @@ pub struct Tools<'a> {
 }
 
 /// An engine of [`ENGINES`].
-pub struct Entry {
+pub struct EngineEntry {
     /// Where it computes.
     pub placement: Placement,
     /// How it computes.
@@ -74,7 +74,7 @@ fn entries(
     placement: Placement,
     method: Method,
     order: Order,
-) -> impl Iterator<Item = &'static Entry> {
+) -> impl Iterator<Item = &'static EngineEntry> {
     ENGINES.iter().filter(move |entry| {
         (entry.placement, entry.method) == (placement, method)
             && (entry.orders.0..=entry.orders.1).contains(&order)
@@ -109,11 +109,12 @@ pub fn find(
     method: Method,
     precision: Option<Precision>,
     order: Order,
-) -> Result<&'static Entry> {
+) -> Result<&'static EngineEntry> {
     check_order(placement, method, order)?;
     let mut found = entries(placement, method, order);
-    let wanted = |entry: &&Entry| precision.is_none_or(|precision| entry.precision == precision);
-    found.find(wanted).ok_or_else(|| {
+    let requested =
+        |entry: &&EngineEntry| precision.is_none_or(|precision| entry.precision == precision);
+    found.find(requested).ok_or_else(|| {
         let names: Vec<_> =
             tiers(placement, method, order).into_iter().map(Precision::name).collect();
         match precision {
@@ -224,14 +225,14 @@ impl EngineKind {
         self.methods().into_iter().filter(is_listed).collect()
     }
 
-    /// The engine and method that result from this engine and the method `wanted` (`None`: the
+    /// The engine and method that result from this engine and the method `requested` (`None`: the
     /// default). `cpu` with `reference` is the engine `reference`, and `auto` with a method that
     /// only one place has is that place.
     ///
     /// # Errors
     /// A method that the engine does not have, with those that it has.
-    pub fn by(self, wanted: Option<Method>) -> Result<(Self, Method)> {
-        let Some(method) = wanted else { return Ok((self, self.method())) };
+    pub fn by(self, requested: Option<Method>) -> Result<(Self, Method)> {
+        let Some(method) = requested else { return Ok((self, self.method())) };
         let has = self.methods();
         if !has.contains(&method) {
             let names: Vec<_> =

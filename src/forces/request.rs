@@ -33,18 +33,18 @@ pub struct Sources<'a> {
 pub struct Sinks<'a> {
     /// Positions, any number, finite.
     pub position: &'a [DVec3],
-    /// Velocities, as many, or empty if only accelerations are wanted.
+    /// Velocities, as many, or empty if only accelerations are requested.
     pub velocity: &'a [DVec3],
-    /// Accelerations, as many, or empty if no snap is wanted. A method that needs their size
-    /// ([`super::Capabilities::last_accelerations`]) accepts those of the last step, or computes
-    /// them itself.
+    /// Accelerations, as many, or empty if no snap is requested. A method that needs their size
+    /// ([`super::EngineCapabilities::last_accelerations`]) accepts those of the last step, or
+    /// computes them itself.
     pub acceleration: &'a [DVec3],
     /// Which source each sink is. That source is left out of all results: sums, potential,
     /// neighbours.
     pub identity: Identity<'a>,
     /// Begin and end of the range of sinks to compute; `None` for all. The results still have an
     /// entry for each sink, those outside the range with undefined values. Engines without
-    /// [`super::Capabilities::ranges`] compute all.
+    /// [`super::EngineCapabilities::ranges`] compute all.
     pub only: Option<(usize, usize)>,
 }
 

@@ -34,14 +34,14 @@ pub struct Forces {
     /// Its distance without softening; infinite if there is none. Empty if not requested.
     pub nearest_distance: Vec<f64>,
     /// The sources within each sink's radius.
-    pub neighbours: Lists,
+    pub neighbours: NeighbourLists,
 }
 
 impl Forces {
     /// Allocates entries for `n` sinks of what `outputs` requests, and empties the rest. Remaining
     /// values are stale until overwritten.
     pub fn resize(&mut self, n: usize, outputs: &Outputs) {
-        let when = |wanted: bool| if wanted { n } else { 0 };
+        let when = |requested: bool| if requested { n } else { 0 };
         self.acceleration.resize(n, DVec3::ZERO);
         self.jerk.resize(when(outputs.order >= Order::Jerk), DVec3::ZERO);
         self.snap.resize(when(outputs.order >= Order::Snap), DVec3::ZERO);
@@ -95,7 +95,7 @@ fn check_finite(lost: Option<(usize, &str)>, range: impl Fn() -> String) -> Resu
 
 /// One list of sources per sink, stored contiguously.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Lists {
+pub struct NeighbourLists {
     /// The lists one after the other.
     index: Vec<u32>,
     /// The end of each list in `index`.
@@ -104,7 +104,7 @@ pub struct Lists {
     found: Vec<u32>,
 }
 
-impl Lists {
+impl NeighbourLists {
     /// Clears all lists, keeps the memory.
     pub fn clear(&mut self) {
         self.index.clear();
@@ -129,7 +129,7 @@ impl Lists {
         self.end.is_empty()
     }
 
-    /// The sources around sink `i`, ascending. If it [`Lists::overflowed`], these are an
+    /// The sources around sink `i`, ascending. If it [`NeighbourLists::overflowed`], these are an
     /// unspecified `capacity` of them.
     pub fn of(&self, i: usize) -> &[u32] {
         let begin = i.checked_sub(1).map_or(0, |before| self.end[before]);
@@ -153,7 +153,7 @@ mod tests {
 
     #[test]
     fn lists_report_lengths_and_overflow() {
-        let mut lists = Lists::default();
+        let mut lists = NeighbourLists::default();
         assert!(lists.is_empty());
         lists.push(&[3, 5], 2);
         lists.push(&[], 0);
@@ -162,6 +162,6 @@ mod tests {
         assert_eq!((lists.of(2), lists.found(2)), (&[1][..], 4));
         assert_eq!([0, 1, 2].map(|i| lists.overflowed(i)), [false, false, true]);
         lists.clear();
-        assert_eq!(lists, Lists::default());
+        assert_eq!(lists, NeighbourLists::default());
     }
 }

@@ -8,7 +8,7 @@ use crate::gpu::{DeviceClass, Gpu, Rectangle};
 /// The shape of the kernels; for the terms see `shaders/direct/forces.wgsl`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Shape {
+pub struct TierShape {
     /// Sinks side by side in a workgroup.
     pub p: u32,
     /// Rows of threads that share them.
@@ -52,7 +52,7 @@ const FEWEST_TILES: u32 = 2;
 /// Most bytes of partial sums, if the device allows them.
 const PARTIAL_BYTES: u64 = 256 << 20;
 
-impl Shape {
+impl TierShape {
     /// The shape for these numbers of sinks and sources on a class of device; `sum_bytes` is the
     /// size of a segment's partial sums per sink, `largest` that of the largest buffer.
     pub fn for_sinks(
@@ -86,11 +86,12 @@ impl Shape {
         let are_many = sinks >= if is_double { 2048 } else { 8192 };
         let is_full = class != DeviceClass::Discrete || are_many || matches!(sinks, 17..=128);
         let fill = class.threads_to_fill() / if is_full { 1 } else { 2 };
-        let wanted = (fill / busy.max(1)).max(1);
+        let slices_to_fill = (fill / busy.max(1)).max(1);
         let worth = (sources / (FEWEST_TILES * tile)).max(1);
         let per_slice = sum_bytes * u64::from(shape.q + 1) * u64::from(sinks.max(1));
         let room = (PARTIAL_BYTES.min(largest) / per_slice.max(1)).max(1);
-        let slices = wanted.min(worth).min(4096).min(u32::try_from(room).unwrap_or(u32::MAX));
+        let slices =
+            slices_to_fill.min(worth).min(4096).min(u32::try_from(room).unwrap_or(u32::MAX));
         Self { slices, ..shape }
     }
 
@@ -204,7 +205,7 @@ impl Shape {
     }
 }
 
-impl std::fmt::Display for Shape {
+impl std::fmt::Display for TierShape {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { p, q, r, u, slices, .. } = self;
         write!(f, "p={p} q={q} r={r} u={u} s={slices}")
@@ -221,7 +222,7 @@ mod tests {
         for class in [DeviceClass::Discrete, DeviceClass::Integrated, DeviceClass::Software] {
             for sinks in [1, 7, 64, 100, 4096, 131_072, 1 << 20] {
                 for sources in [1, 63, 1000, 131_072, 1 << 20] {
-                    let shape = Shape::for_sinks(class, tier, sinks, sources, 80, 128 << 20);
+                    let shape = TierShape::for_sinks(class, tier, sinks, sources, 80, 128 << 20);
                     shape.validate().unwrap();
                     let covered = u64::from(shape.slice_length(sources)) * u64::from(shape.slices);
                     assert!(covered >= u64::from(sources));
@@ -230,25 +231,26 @@ mod tests {
                 }
             }
         }
-        let one = Shape::for_sinks(DeviceClass::Discrete, tier, 1, 131_072, 80, 128 << 20);
+        let one = TierShape::for_sinks(DeviceClass::Discrete, tier, 1, 131_072, 80, 128 << 20);
         let threads = one.threads() * one.slices;
         assert!(threads >= 16_384, "{one}");
-        let most = Shape::for_sinks(DeviceClass::Discrete, tier, 64, 1 << 19, 80, 128 << 20);
-        let fewer = Shape::for_sinks(DeviceClass::Discrete, tier, 48, 1 << 19, 80, 128 << 20);
+        let most = TierShape::for_sinks(DeviceClass::Discrete, tier, 64, 1 << 19, 80, 128 << 20);
+        let fewer = TierShape::for_sinks(DeviceClass::Discrete, tier, 48, 1 << 19, 80, 128 << 20);
         assert_eq!((most.p, most.q, most.slices, fewer.p, fewer.q), (32, 4, 512, 16, 8));
-        let many = Shape::for_sinks(DeviceClass::Discrete, tier, 1 << 18, 1 << 18, 80, 128 << 20);
+        let many =
+            TierShape::for_sinks(DeviceClass::Discrete, tier, 1 << 18, 1 << 18, 80, 128 << 20);
         assert_eq!((many.slices, many.q, many.r), (1, 1, 2));
     }
 
     #[test]
     fn impossible_shapes_are_refused() {
-        let good = Shape { p: 64, q: 1, r: 1, u: 16, l: 1, slices: 1 };
+        let good = TierShape { p: 64, q: 1, r: 1, u: 16, l: 1, slices: 1 };
         good.validate().unwrap();
         for bad in [
-            Shape { u: 24, ..good },
-            Shape { p: 0, ..good },
-            Shape { q: 8, ..good },
-            Shape { slices: 0, ..good },
+            TierShape { u: 24, ..good },
+            TierShape { p: 0, ..good },
+            TierShape { q: 8, ..good },
+            TierShape { slices: 0, ..good },
         ] {
             assert!(bad.validate().is_err(), "{bad}");
         }

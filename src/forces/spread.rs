@@ -1,8 +1,8 @@
 //! An engine whose sinks are shared by ranks: each rank has all sources and computes a range of the
 //! sinks.
 //!
-//! Most engines compute a range with the same bits as the whole ([`Capabilities::ranges`]), so the
-//! bits are those of a single engine. For GPUs in single precision the sinks are cut into
+//! Most engines compute a range with the same bits as the whole ([`EngineCapabilities::ranges`]), so
+//! the bits are those of a single engine. For GPUs in single precision the sinks are cut into
 //! chunks that depend on their number only, and a rank takes whole chunks: the bits do not depend
 //! on the number of ranks, but may differ from those of a single engine.
 
@@ -12,13 +12,13 @@ use glam::DVec3;
 use web_time::Instant;
 
 use super::{
-    Capabilities, ForceEngine, Forces, Interfaces, Order, Outputs, Precision, Sinks, Sources,
+    EngineCapabilities, ForceEngine, Forces, Interfaces, Order, Outputs, Precision, Sinks, Sources,
 };
 use crate::error::{Error, Result};
 use crate::exchange::{Exchange, Ranks, equal_shares, polling_stop, shares};
 
 /// The engine of this rank, and the connection to the others.
-pub struct Spread {
+pub struct RankEngine {
     engine: Box<dyn ForceEngine>,
     ranks: Ranks,
     begun: Forces,
@@ -47,7 +47,7 @@ const MOST_CHUNKS: usize = 64;
 /// whether another rank has requested a stop.
 const LONG: u64 = 1 << 27;
 
-impl Spread {
+impl RankEngine {
     /// `engine` is this rank's, of the same kind and with the same sources as those of all `ranks`.
     ///
     /// # Errors
@@ -61,11 +61,11 @@ impl Spread {
         Ok(Self { engine, ranks, begun: Forces::default(), weights, precision })
     }
 
-    /// [`Spread::new`] for ranks with different kinds of engines: they share the sinks in
+    /// [`RankEngine::new`] for ranks with different kinds of engines: they share the sinks in
     /// proportion to their speeds. The bits depend on the shares.
     ///
     /// # Errors
-    /// Those of [`Spread::new`]; a rank that cannot be reached.
+    /// Those of [`RankEngine::new`]; a rank that cannot be reached.
     pub fn mixed(engine: Box<dyn ForceEngine>, ranks: Ranks) -> Result<Self> {
         // The coarsest precision of all ranks.
         let tiers = [Precision::Double, Precision::DoubleSingle, Precision::Single];
@@ -156,7 +156,7 @@ fn vectors(answers: &mut Forces) -> [&mut [DVec3]; 3] {
     [&mut answers.acceleration, &mut answers.jerk, &mut answers.snap]
 }
 
-impl ForceEngine for Spread {
+impl ForceEngine for RankEngine {
     fn name(&self) -> &'static str {
         self.engine.name()
     }
@@ -192,7 +192,7 @@ impl ForceEngine for Spread {
         sinks.check(softening, outputs)?;
         if outputs.nearest || outputs.within.is_some() {
             let allowed = "forces if ranks share the sinks";
-            return Err(Error::value("what is wanted", "neighbours", allowed));
+            return Err(Error::value("what is requested", "neighbours", allowed));
         }
         let n = sinks.position.len();
         let mut out = std::mem::take(&mut self.begun);
@@ -229,11 +229,11 @@ impl ForceEngine for Spread {
         Ok(())
     }
 
-    fn capabilities(&self) -> Capabilities<'_> {
+    fn capabilities(&self) -> EngineCapabilities<'_> {
         let inner = self.engine.capabilities();
         // Ranks with different kinds of engines may have no device.
         let are_alike = matches!(self.weights, Weights::Equal);
-        Capabilities {
+        EngineCapabilities {
             ranges: false,
             device: inner.device.filter(|_| are_alike),
             ranks: Some(&self.ranks),
@@ -256,8 +256,8 @@ fn gather(
     let own = shares[ranks.rank()].clone();
     let of = |out: &Forces| -> Vec<f64> {
         let vectors = [&out.acceleration, &out.jerk, &out.snap];
-        let wanted = vectors.into_iter().filter(|all| !all.is_empty());
-        let mut mine: Vec<f64> = wanted
+        let requested = vectors.into_iter().filter(|all| !all.is_empty());
+        let mut mine: Vec<f64> = requested
             .flat_map(|all| all[own.clone()].iter().flat_map(|vector| vector.to_array()))
             .collect();
         if outputs.potential {
@@ -307,7 +307,7 @@ mod tests {
                     let (position, velocity, mass) = (&position, &velocity, &mass);
                     scope.spawn(move || {
                         let ranks = Ranks::new(Box::new(member), 0);
-                        let mut engine = Spread::new(engine(), ranks).unwrap();
+                        let mut engine = RankEngine::new(engine(), ranks).unwrap();
                         let mut sources = Sources::new(position, mass);
                         sources.velocity = velocity;
                         engine.set_sources(&sources).unwrap();
@@ -353,7 +353,7 @@ mod tests {
 
     #[test]
     fn ranks_pass_on_what_the_engine_offers() {
-        let mut engine = Spread::new(Box::new(CpuDouble::new()), Ranks::alone()).unwrap();
+        let mut engine = RankEngine::new(Box::new(CpuDouble::new()), Ranks::alone()).unwrap();
         assert!(engine.interfaces().moving.is_some() && engine.interfaces().rebuilds.is_none());
         let capabilities = engine.capabilities();
         assert!(capabilities.ranks.is_some() && capabilities.device.is_none());
@@ -391,8 +391,8 @@ mod tests {
         fn collect(&mut self, out: &mut Forces) -> Result<()> {
             self.0.collect(out)
         }
-        fn capabilities(&self) -> Capabilities<'_> {
-            Capabilities::default()
+        fn capabilities(&self) -> EngineCapabilities<'_> {
+            EngineCapabilities::default()
         }
         fn interfaces(&mut self) -> Interfaces<'_> {
             Interfaces::default()

@@ -181,32 +181,32 @@ pub(super) async fn choose(
     surface: Option<&wgpu::Surface<'_>>,
     request: &AdapterRequest,
 ) -> Result<(wgpu::Adapter, AdapterInfo)> {
-    let wanted = request.only()?;
+    let requested = request.only()?;
     let found = enumerate(instance).await;
     let usable: Vec<bool> = found
         .iter()
         .map(|(adapter, _)| surface.is_none_or(|surface| adapter.is_surface_supported(surface)))
         .collect();
     let infos: Vec<AdapterInfo> = found.iter().map(|(_, info)| info.clone()).collect();
-    let index = position(&infos, wanted, &|i| usable[i]).unwrap_or(usize::MAX);
-    found.into_iter().nth(index).ok_or_else(|| not_found(wanted, &infos, &|i| usable[i]))
+    let index = position(&infos, requested, &|i| usable[i]).unwrap_or(usize::MAX);
+    found.into_iter().nth(index).ok_or_else(|| not_found(requested, &infos, &|i| usable[i]))
 }
 
-/// The error for no adapter in `found` matching `wanted`; only the `usable` ones are acceptable.
+/// The error for no adapter in `found` matching `requested`; only the `usable` ones are acceptable.
 pub(super) fn not_found(
-    wanted: Option<&AdapterName>,
+    requested: Option<&AdapterName>,
     found: &[AdapterInfo],
     usable: &dyn Fn(usize) -> bool,
 ) -> Error {
     let found = listed(found, usable);
-    let wanted = match wanted {
+    let requested = match requested {
         None => "was found (no Vulkan, Metal or DX12 driver answers)".to_owned(),
         Some(AdapterName::Known(identity)) => format!("is {identity}, nor has that name"),
         Some(AdapterName::Matching(name)) => {
             format!("has '{name}' in its name or as its number")
         }
     };
-    Error::NoAdapter { wanted, found }
+    Error::NoAdapter { requested, found }
 }
 
 /// Lists the adapters with their numbers, in one line.

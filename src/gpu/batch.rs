@@ -15,7 +15,7 @@ use super::transfer::Transfer;
 use super::{BoundKernel, Gpu};
 
 /// Unit of allocation: the alignment of everything in the transfer.
-type Entry = [u32; 4];
+type TransferUnit = [u32; 4];
 
 /// Alignment in bytes of each allocation, as required for rows of parameters.
 const ALIGNMENT: usize = 256;
@@ -35,30 +35,30 @@ const MOST_RECORDED: usize = 4;
 #[derive(Debug, Default)]
 pub struct Batch {
     /// Host copy of the transfer; never shrinks.
-    entries: Vec<Entry>,
+    entries: Vec<TransferUnit>,
     /// Entries allocated so far.
     allocated: usize,
     /// Entries uploaded so far.
     sent: usize,
     /// Entries that persist across [`Batch::again`].
     retained: usize,
-    dispatches: Vec<Dispatch>,
+    dispatches: Vec<BatchedDispatch>,
     transfer: Option<Transfer>,
     /// Whether the host writes directly into the buffer that kernels read (mapped storage).
     in_place: bool,
     /// Number of [`FIRST_ROWS`] in use.
     rows: usize,
     /// Commands recorded in advance, the oldest first.
-    recorded: Vec<(Vec<Dispatch>, wgpu::CommandBuffer)>,
+    recorded: Vec<(Vec<BatchedDispatch>, wgpu::CommandBuffer)>,
     /// Dispatches of the last submission, to be recorded again; `before`: of the submission before
     /// it.
-    to_record: Option<Vec<Dispatch>>,
-    before: Vec<Dispatch>,
+    to_record: Option<Vec<BatchedDispatch>>,
+    before: Vec<BatchedDispatch>,
 }
 
 /// A kernel with the offset of its row of parameters.
 #[derive(Clone, Debug)]
-struct Dispatch {
+struct BatchedDispatch {
     kernel: BoundKernel,
     offset: u32,
     workgroups: [u32; 2],
@@ -67,7 +67,7 @@ struct Dispatch {
     reads_size: bool,
 }
 
-impl Dispatch {
+impl BatchedDispatch {
     /// Whether this recorded dispatch can serve `other`.
     fn can_serve(&self, other: &Self) -> bool {
         let is_same = self.kernel == other.kernel && self.offset == other.offset;
@@ -95,7 +95,7 @@ impl Batch {
         }
         self.in_place = self.transfer.as_mut().is_some_and(Transfer::try_map) && !gpu.is_lost();
         self.allocated =
-            if self.in_place { FIRST_ROWS * ALIGNMENT / size_of::<Entry>() } else { 0 };
+            if self.in_place { FIRST_ROWS * ALIGNMENT / size_of::<TransferUnit>() } else { 0 };
     }
 
     /// Discards everything allocated since [`Batch::keep`], for another submission with the same
@@ -134,15 +134,15 @@ impl Batch {
     /// Allocates `count` values and returns their byte offset on the device. The caller sets all of
     /// them and reads none: mapped memory may be slow to read.
     pub fn part<T: Pod>(&mut self, count: usize) -> (u32, &mut [T]) {
-        let at = self.allocated.next_multiple_of(ALIGNMENT / size_of::<Entry>());
+        let at = self.allocated.next_multiple_of(ALIGNMENT / size_of::<TransferUnit>());
         let bytes = count * size_of::<T>();
-        self.allocated = at + bytes.div_ceil(size_of::<Entry>());
-        let begin = at * size_of::<Entry>();
+        self.allocated = at + bytes.div_ceil(size_of::<TransferUnit>());
+        let begin = at * size_of::<TransferUnit>();
         if self.in_place {
             return (begin as u32, bytemuck::cast_slice_mut(self.mapped_bytes(begin, bytes)));
         }
         if self.entries.len() < self.allocated {
-            self.entries.resize(self.allocated, Entry::default());
+            self.entries.resize(self.allocated, TransferUnit::default());
         }
         let there: &mut [u8] = bytemuck::cast_slice_mut(&mut self.entries[at..self.allocated]);
         (begin as u32, bytemuck::cast_slice_mut(&mut there[..bytes]))
@@ -176,7 +176,7 @@ impl Batch {
             there.copy_from_slice(bytemuck::bytes_of(&size));
         }
         let kernel = kernel.clone();
-        self.dispatches.push(Dispatch { kernel, offset, workgroups, reads_size: false });
+        self.dispatches.push(BatchedDispatch { kernel, offset, workgroups, reads_size: false });
     }
 
     /// Commands for everything since the last call, followed by `copies`; to be submitted before
@@ -191,7 +191,7 @@ impl Batch {
         self.send(gpu);
         let mut dispatches = std::mem::take(&mut self.dispatches);
         if repeats && dispatches.iter().all(|one| is_first(one.offset)) {
-            let serves = |known: &[Dispatch]| {
+            let serves = |known: &[BatchedDispatch]| {
                 known.len() == dispatches.len()
                     && known
                         .iter()
@@ -217,7 +217,11 @@ impl Batch {
             self.transfer.iter_mut().for_each(Transfer::unmap);
         } else if self.allocated > self.sent {
             let bytes: &[u8] = bytemuck::cast_slice(&self.entries[self.sent..self.allocated]);
-            gpu.queue.write_buffer(self.buffer(), (self.sent * size_of::<Entry>()) as u64, bytes);
+            gpu.queue.write_buffer(
+                self.buffer(),
+                (self.sent * size_of::<TransferUnit>()) as u64,
+                bytes,
+            );
         }
         self.sent = self.allocated;
     }
@@ -225,13 +229,13 @@ impl Batch {
     fn record(
         &self,
         gpu: &Gpu,
-        dispatches: &[Dispatch],
+        dispatches: &[BatchedDispatch],
         copies: Option<&mut dyn FnMut(&mut wgpu::CommandEncoder)>,
     ) -> wgpu::CommandBuffer {
         let mut encoder = gpu.device.create_command_encoder(&Default::default());
         if !dispatches.is_empty() {
             let mut pass = encoder.begin_compute_pass(&Default::default());
-            for Dispatch { kernel, offset, workgroups: [x, y], reads_size } in dispatches {
+            for BatchedDispatch { kernel, offset, workgroups: [x, y], reads_size } in dispatches {
                 kernel.set(&mut pass, &[*offset]);
                 if *reads_size {
                     let at = u64::from(*offset) + SIZE_AT as u64;

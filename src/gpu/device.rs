@@ -172,7 +172,7 @@ impl Gpu {
 
         let has = adapter.limits();
         let baseline = wgpu::Limits::default();
-        let wanted = if baseline_only { baseline.clone() } else { raised(&baseline, &has) };
+        let required = if baseline_only { baseline.clone() } else { raised(&baseline, &has) };
         let reported = Reported::of(&adapter);
         let mut optional = KernelCache::feature()
             | wgpu::Features::TIMESTAMP_QUERY
@@ -186,7 +186,7 @@ impl Gpu {
             .request_device(&wgpu::DeviceDescriptor {
                 label: Some("gravitile"),
                 required_features: features,
-                required_limits: wanted,
+                required_limits: required,
                 ..Default::default()
             })
             .await

@@ -109,8 +109,8 @@ fn group(
     names: &[AdapterName],
     count: DeviceCount,
 ) -> Result<Vec<usize>> {
-    let wanted = match count {
-        DeviceCount::These(wanted) => wanted as usize,
+    let requested = match count {
+        DeviceCount::These(requested) => requested as usize,
         DeviceCount::Auto => usize::MAX,
     };
     // Other kinds are used only if a number is requested without names: the slowest would delay the
@@ -118,20 +118,20 @@ fn group(
     let of_other_kinds = count != DeviceCount::Auto && names.is_empty();
     let mut all = candidates(found, first, names, of_other_kinds)?;
     if names.len() > 1 {
-        if count != DeviceCount::Auto && wanted != names.len() {
+        if count != DeviceCount::Auto && requested != names.len() {
             let allowed = format!("{}, as many as --adapter names, or left out", names.len());
-            return Err(Error::value("--devices", wanted, allowed));
+            return Err(Error::value("--devices", requested, allowed));
         }
         return Ok(all);
     }
-    if count != DeviceCount::Auto && wanted > all.len() {
+    if count != DeviceCount::Auto && requested > all.len() {
         let most = all.len();
         let allowed = format!(
             "at most {most}, the number of such adapters here ('--adapter 0,0' opens two devices on one)"
         );
-        return Err(Error::value("--devices", wanted, allowed));
+        return Err(Error::value("--devices", requested, allowed));
     }
-    all.truncate(wanted);
+    all.truncate(requested);
     Ok(all)
 }
 

@@ -7,11 +7,11 @@ use crate::settings::AdapterName;
 /// name it is the first. Numbers count all adapters, so that they are the same everywhere.
 pub(super) fn position(
     found: &[AdapterInfo],
-    wanted: Option<&AdapterName>,
+    requested: Option<&AdapterName>,
     usable: &dyn Fn(usize) -> bool,
 ) -> Option<usize> {
     let all = || (0..found.len()).filter(|&i| usable(i));
-    let name = match wanted {
+    let name = match requested {
         None => return all().next(),
         Some(AdapterName::Matching(name)) => name.trim(),
         Some(AdapterName::Known(identity)) => {
@@ -55,8 +55,8 @@ mod tests {
         }
     }
 
-    fn at(found: &[AdapterInfo], wanted: &AdapterName) -> Option<usize> {
-        position(found, Some(wanted), &|_| true)
+    fn at(found: &[AdapterInfo], requested: &AdapterName) -> Option<usize> {
+        position(found, Some(requested), &|_| true)
     }
 
     fn matching(name: &str) -> AdapterName {
@@ -83,7 +83,8 @@ mod tests {
     fn unusable_adapters_are_skipped_but_numbered() {
         let found = [adapter("a", 1, None), adapter("b", 2, None), adapter("ab", 3, None)];
         let usable = |i: usize| i != 0;
-        let of = |wanted: Option<&str>| position(&found, wanted.map(matching).as_ref(), &usable);
+        let of =
+            |requested: Option<&str>| position(&found, requested.map(matching).as_ref(), &usable);
         assert_eq!(of(None), Some(1));
         assert_eq!(of(Some("0")), None);
         assert_eq!(of(Some("1")), Some(1));

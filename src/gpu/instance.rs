@@ -35,7 +35,7 @@ fn without_wayland(description: &wgpu::InstanceDescriptor) -> Option<wgpu::Insta
     if !description.backends.contains(wgpu::Backends::VULKAN) {
         return None;
     }
-    let wanted = wgpu::hal::InstanceDescriptor {
+    let descriptor = wgpu::hal::InstanceDescriptor {
         name: "wgpu",
         flags: description.flags,
         memory_budget_thresholds: description.memory_budget_thresholds,
@@ -49,7 +49,8 @@ fn without_wayland(description: &wgpu::InstanceDescriptor) -> Option<wgpu::Insta
     // SAFETY: the extension that is removed serves only surfaces on Wayland, and wgpu checks this
     // same list before it creates one.
     let opened =
-        unsafe { vulkan::Instance::init_with_callback(&wanted, Some(Box::new(leave_out))) }.ok()?;
+        unsafe { vulkan::Instance::init_with_callback(&descriptor, Some(Box::new(leave_out))) }
+            .ok()?;
     // SAFETY: the instance was just made, and nothing else holds it.
     Some(unsafe { wgpu::Instance::from_hal::<wgpu::hal::api::Vulkan>(opened) })
 }

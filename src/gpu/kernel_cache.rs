@@ -34,8 +34,8 @@ pub(super) struct KernelCache {
 impl KernelCache {
     /// The feature it requires, if kernels are to be stored.
     pub fn feature() -> wgpu::Features {
-        let is_wanted = FOLDER.get().is_some();
-        if is_wanted { wgpu::Features::PIPELINE_CACHE } else { wgpu::Features::empty() }
+        let is_enabled = FOLDER.get().is_some();
+        if is_enabled { wgpu::Features::PIPELINE_CACHE } else { wgpu::Features::empty() }
     }
 
     /// Opens what earlier starts stored for this device. `None` if nothing is or can be stored. A

@@ -178,7 +178,7 @@ pub struct DiagnosisParams {
     pub unused: [u32; 2],
 }
 
-/// A group of bodies whose centre and radii are wanted. See `shaders/diagnostics/params.wgsl`.
+/// A group of bodies whose centre and radii are computed. See `shaders/diagnostics/params.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
 pub struct DiagnosisGroup {

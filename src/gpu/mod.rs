@@ -53,7 +53,7 @@ pub use kernel_cache::keep_kernels_in;
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) use part::Spent;
 pub use part::{DevicePart, Share};
-pub use pieces::{Piece, Progress, Rectangle};
+pub use pieces::{DispatchChunk, Progress, Rectangle};
 pub use pipeline::{
     BoundKernel, Checks, ComputeKernel, begin_computing, compile, compute_pipeline,
 };

@@ -52,7 +52,7 @@ impl Progress {
 
 /// One dispatch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Piece {
+pub struct DispatchChunk {
     /// Its sinks.
     pub sinks: Range<u32>,
     /// Its part of each slice of the sources.
@@ -78,9 +78,9 @@ impl Rectangle {
         interactions: u64,
         threads_to_fill: u32,
         most_workgroups: u32,
-    ) -> Piece {
-        let wanted = (threads_to_fill / (self.threads * self.slices)).max(1);
-        let fill = u64::from(wanted) * u64::from(self.rows);
+    ) -> DispatchChunk {
+        let groups_to_fill = (threads_to_fill / (self.threads * self.slices)).max(1);
+        let fill = u64::from(groups_to_fill) * u64::from(self.rows);
         let most = u64::from(most_workgroups) * u64::from(self.rows);
         let (sinks, sources) = self.size(interactions, fill);
         let sinks = sinks.min(most).min(u64::from(u32::MAX)) as u32;
@@ -91,7 +91,7 @@ impl Rectangle {
         };
         let chunk = progress.chunk..progress.chunk.saturating_add(sources).min(self.slice_length);
         let width = sink_end - progress.sink;
-        Piece {
+        DispatchChunk {
             sinks: progress.sink..sink_end,
             interactions: u64::from(width) * (self.reached(chunk.end) - self.reached(chunk.start)),
             workgroups: width.div_ceil(self.rows),
@@ -165,7 +165,7 @@ mod tests {
     }
 
     /// All pieces of an evaluation.
-    fn pieces(whole: &Rectangle, budget: u64, fill: u32, most: u32) -> Vec<Piece> {
+    fn pieces(whole: &Rectangle, budget: u64, fill: u32, most: u32) -> Vec<DispatchChunk> {
         let mut pieces = Vec::new();
         let mut next = Some(Progress::default());
         while let Some(progress) = next {
@@ -177,7 +177,7 @@ mod tests {
     }
 
     /// How often each sink meets each place of a slice.
-    fn meetings(whole: &Rectangle, pieces: &[Piece]) -> Vec<u32> {
+    fn meetings(whole: &Rectangle, pieces: &[DispatchChunk]) -> Vec<u32> {
         let mut meetings = vec![0; (whole.sinks * whole.slice_length) as usize];
         for piece in pieces {
             for sink in piece.sinks.clone() {
@@ -208,9 +208,9 @@ mod tests {
             {
                 let pieces = pieces(&whole, budget, fill, 65_535);
                 assert!(meetings(&whole, &pieces).iter().all(|times| *times == 1), "{budget}");
-                let wanted = (fill / (64 * slices)).max(1) * whole.rows;
+                let groups_to_fill = (fill / (64 * slices)).max(1) * whole.rows;
                 let chunk = fixed.unwrap_or(whole.tile);
-                let least = u64::from(chunk * slices) * u64::from(wanted.min(whole.sinks));
+                let least = u64::from(chunk * slices) * u64::from(groups_to_fill.min(whole.sinks));
                 for piece in &pieces {
                     assert!(piece.interactions <= budget.max(least), "{piece:?} for {budget}");
                 }

@@ -41,8 +41,8 @@ pub async fn read_part<T: bytemuck::Pod>(
     buffers: &[&wgpu::Buffer],
     entries: Range<usize>,
 ) -> Result<Vec<Vec<T>>> {
-    let wanted: Vec<_> = buffers.iter().map(|buffer| (*buffer, entries.clone())).collect();
-    read_ranges(gpu, &wanted).await
+    let ranges: Vec<_> = buffers.iter().map(|buffer| (*buffer, entries.clone())).collect();
+    read_ranges(gpu, &ranges).await
 }
 
 /// [`read`] with a separate count for each buffer.
@@ -50,8 +50,8 @@ pub async fn read_each<T: bytemuck::Pod>(
     gpu: &Gpu,
     buffers: &[(&wgpu::Buffer, usize)],
 ) -> Result<Vec<Vec<T>>> {
-    let wanted: Vec<_> = buffers.iter().map(|(buffer, count)| (*buffer, 0..*count)).collect();
-    read_ranges(gpu, &wanted).await
+    let ranges: Vec<_> = buffers.iter().map(|(buffer, count)| (*buffer, 0..*count)).collect();
+    read_ranges(gpu, &ranges).await
 }
 
 async fn read_ranges<T: bytemuck::Pod>(

@@ -23,16 +23,16 @@ const BLOCK: u32 = 256 * EACH_THREAD;
 const PARAMS_ROWS: usize = 48;
 
 /// A kernel: its file, and the bindings of the numbers and of the sums of workgroups.
-type Kernel = (&'static str, [Binding; 2]);
+type ScanKernel = (&'static str, [Binding; 2]);
 
 /// Reduces numbers to sums of workgroups.
-const REDUCE: Kernel = ("scan/reduce.wgsl", [Read, Write]);
+const REDUCE: ScanKernel = ("scan/reduce.wgsl", [Read, Write]);
 /// Scans a level whose sums of workgroups have been replaced by their prefix sums.
-const BELOW: Kernel = ("scan/scan.wgsl", [Write, Read]);
+const BELOW: ScanKernel = ("scan/scan.wgsl", [Write, Read]);
 /// Scans a level of one workgroup.
-const UPPERMOST: Kernel = ("scan/scan.wgsl", [Write, Write]);
+const UPPERMOST: ScanKernel = ("scan/scan.wgsl", [Write, Write]);
 
-fn text(kernel: Kernel) -> Result<String> {
+fn text(kernel: ScanKernel) -> Result<String> {
     let (reduce, below) = (kernel == REDUCE, kernel == BELOW);
     template::assemble(kernel.0, context! { each_thread => EACH_THREAD, reduce, below })
 }
@@ -83,7 +83,7 @@ impl Scan {
         loop {
             let groups = length.div_ceil(BLOCK);
             let blocks = gpu.words("sums of workgroups", u64::from(groups));
-            let bind = async |kernel: Kernel, blocks: &wgpu::Buffer| {
+            let bind = async |kernel: ScanKernel, blocks: &wgpu::Buffer| {
                 let (file, [values, sums]) = kernel;
                 let params_binding = Binding::Params(size_of::<ScanParams>() as u64);
                 let bindings = [values, sums, Read, params_binding];

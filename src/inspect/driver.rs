@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use ash::khr::pipeline_executable_properties as extension;
 use ash::vk;
 
-use super::{Report, Statistic, inner_loop};
+use super::{CompilerReport, Statistic, inner_loop};
 use crate::error::{Error, Result};
 use crate::forces::direct::gpu::KernelVariant;
 use crate::forces::direct::gpu::tiers::DirectVariant;
@@ -162,12 +162,12 @@ impl Inspector {
 
     /// Compiles a kernel and returns what the driver reports about it.
     ///
-    /// [`Report::per_interaction`] gives the instructions per interaction.
+    /// [`CompilerReport::per_interaction`] gives the instructions per interaction.
     ///
     /// # Errors
     ///
     /// A shape out of range; a kernel that the driver does not compile.
-    pub fn report(&self, variant: &KernelVariant) -> Result<Report> {
+    pub fn report(&self, variant: &KernelVariant) -> Result<CompilerReport> {
         variant.config.validate(None)?;
         let text = variant.wgsl()?;
         let bytes = translate(variant.file(), &text, Language::SpirV, variant.config.checks)?;
@@ -181,7 +181,7 @@ impl Inspector {
     /// # Errors
     ///
     /// As [`Inspector::report`].
-    pub fn report_direct(&self, variant: &DirectVariant) -> Result<Report<DirectVariant>> {
+    pub fn report_direct(&self, variant: &DirectVariant) -> Result<CompilerReport<DirectVariant>> {
         variant.shape.validate()?;
         let (name, text) = (DirectVariant::FORCES, variant.forces()?);
         let bytes = translate(name, &text, Language::SpirV, Checks::Off)?;
@@ -195,7 +195,7 @@ impl Inspector {
         variant: V,
         shape: &dyn std::fmt::Display,
         roots: usize,
-    ) -> Result<Report<V>> {
+    ) -> Result<CompilerReport<V>> {
         let code: Vec<u32> = bytemuck::pod_collect_to_vec(spirv);
         let refused = |code: vk::Result| Error::Adapter {
             adapter: self.name.clone(),
@@ -216,7 +216,7 @@ impl Inspector {
         pipeline: vk::Pipeline,
         variant: V,
         roots: usize,
-    ) -> Result<Report<V>, vk::Result> {
+    ) -> Result<CompilerReport<V>, vk::Result> {
         // SAFETY: as the caller promises; pointers refer to buffers of the size that the driver
         // returned.
         unsafe {
@@ -247,7 +247,7 @@ impl Inspector {
                 let text = String::from_utf8_lossy(&rooms[found]);
                 text.trim_end_matches('\0').to_owned()
             });
-            Ok(Report {
+            Ok(CompilerReport {
                 device: self.name.clone(),
                 driver: self.driver.clone(),
                 variant,

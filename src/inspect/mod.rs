@@ -13,7 +13,7 @@ mod occupancy;
 pub use assembly::{InnerLoop, inner_loop};
 #[cfg(all(feature = "inspect", not(target_arch = "wasm32")))]
 pub use driver::{Inspector, driver_manifest};
-pub use occupancy::{Limit as RoomLimit, Processor, Room, lanes_idle};
+pub use occupancy::{Occupancy, Processor, RoomLimit, lanes_idle};
 
 use crate::forces::direct::gpu::KernelVariant;
 
@@ -30,7 +30,7 @@ pub struct Statistic {
 
 /// Everything a driver reports about one kernel.
 #[derive(Clone, Debug)]
-pub struct Report<V = KernelVariant> {
+pub struct CompilerReport<V = KernelVariant> {
     /// The device's name according to the driver.
     pub device: String,
     /// The driver and its version.
@@ -49,7 +49,7 @@ pub struct Report<V = KernelVariant> {
     pub inner_loop: Option<InnerLoop>,
 }
 
-impl<V> Report<V> {
+impl<V> CompilerReport<V> {
     /// The first statistic with one of these names, ignoring case.
     fn find(&self, names: &[&str]) -> Option<f64> {
         let named = |name: &&str| {
@@ -90,7 +90,7 @@ impl<V> Report<V> {
     }
 
     /// The same computed from the resources, with the limiting one, if the processor is known.
-    pub fn room(&self, threads: u32) -> Option<Room> {
+    pub fn room(&self, threads: u32) -> Option<Occupancy> {
         let processor = Processor::of_device(&self.device)?;
         let size = match self.subgroup_size {
             0 => processor.subgroup_sizes[0],
@@ -137,7 +137,7 @@ mod tests {
             description: String::new(),
             value,
         };
-        let report = |statistics: &[(&str, f64)]| Report {
+        let report = |statistics: &[(&str, f64)]| CompilerReport {
             device: String::new(),
             driver: String::new(),
             variant: KernelVariant {
@@ -163,11 +163,11 @@ mod tests {
         assert_eq!((amd.registers(), amd.spilled()), (Some(48), Some(3)));
         assert_eq!((amd.workgroup_memory(), amd.subgroups_per_simd()), (Some(4096), Some(20)));
         assert_eq!(amd.per_interaction(), None);
-        let (rdna, gcn) = (Report { subgroup_size: 64, ..amd.clone() }, amd.clone());
+        let (rdna, gcn) = (CompilerReport { subgroup_size: 64, ..amd.clone() }, amd.clone());
         assert_eq!(rdna.subgroups_per_simd(), Some(10));
-        let gcn = Report { subgroup_size: 64, least_subgroup_size: 64, ..gcn };
+        let gcn = CompilerReport { subgroup_size: 64, least_subgroup_size: 64, ..gcn };
         assert_eq!(gcn.subgroups_per_simd(), Some(20));
-        let named = Report { device: "AMD RADV NAVI21".to_owned(), ..rdna };
+        let named = CompilerReport { device: "AMD RADV NAVI21".to_owned(), ..rdna };
         assert_eq!(named.room(256).unwrap().in_words(), "10 of 16, limited by registers");
         let other = report(&[("Register Count", 40.0), ("Binary Size", 1e3)]);
         assert_eq!((other.registers(), other.code_size()), (Some(40), Some(1000)));

@@ -170,7 +170,13 @@ impl Processor {
 
     /// The occupancy of a kernel with `registers` per thread, `memory` bytes and `threads` per
     /// workgroup, in subgroups of `subgroup` threads. `None` if not even one workgroup fits.
-    pub fn room(&self, registers: u32, memory: u32, threads: u32, subgroup: u32) -> Option<Room> {
+    pub fn room(
+        &self,
+        registers: u32,
+        memory: u32,
+        threads: u32,
+        subgroup: u32,
+    ) -> Option<Occupancy> {
         let subgroup = subgroup.max(1);
         let of_workgroup = threads.max(1).div_ceil(subgroup);
         let of_subgroups =
@@ -187,10 +193,10 @@ impl Processor {
         let free = self.lone_is_free && of_workgroup == 1;
         let workgroups_by_number = if free { u32::MAX } else { self.workgroups };
         let workgroups_by = [
-            (Limit::Slots, self.slots * self.simds / of_workgroup),
-            (Limit::Registers, workgroups_by_registers),
-            (Limit::Memory, workgroups_by_memory),
-            (Limit::Workgroups, workgroups_by_number),
+            (RoomLimit::Slots, self.slots * self.simds / of_workgroup),
+            (RoomLimit::Registers, workgroups_by_registers),
+            (RoomLimit::Memory, workgroups_by_memory),
+            (RoomLimit::Workgroups, workgroups_by_number),
         ];
         let fits = registers <= self.most_registers && threads <= self.most_threads;
         let (limit, workgroups) = workgroups_by.into_iter().min_by_key(|(_, count)| *count)?;
@@ -204,14 +210,14 @@ impl Processor {
         };
         let parts = workgroups_by.map(|(limit, workgroups)| {
             let subgroups = match limit {
-                Limit::Slots => self.slots,
-                Limit::Registers => by_registers,
+                RoomLimit::Slots => self.slots,
+                RoomLimit::Registers => by_registers,
                 _ => per_simd(workgroups),
             };
             (limit, subgroups)
         });
         let subgroups = per_simd(workgroups);
-        Some(Room { subgroups, workgroups, limit, parts, workgroups_by, slots: self.slots })
+        Some(Occupancy { subgroups, workgroups, limit, parts, workgroups_by, slots: self.slots })
     }
 }
 
@@ -224,7 +230,7 @@ pub fn lanes_idle(threads: u32, subgroup_size: u32) -> f64 {
 /// A resource that limits the occupancy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Limit {
+pub enum RoomLimit {
     /// Slots for subgroups.
     Slots,
     /// Registers.
@@ -235,7 +241,7 @@ pub enum Limit {
     Workgroups,
 }
 
-impl Limit {
+impl RoomLimit {
     /// Its name for display.
     pub fn name(self) -> &'static str {
         match self {
@@ -249,22 +255,22 @@ impl Limit {
 
 /// The occupancy of a processor by a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Room {
+pub struct Occupancy {
     /// Subgroups per SIMD unit: the occupancy.
     pub subgroups: u32,
     /// Workgroups on the SIMD units that share them.
     pub workgroups: u32,
     /// The limiting resource.
-    pub limit: Limit,
+    pub limit: RoomLimit,
     /// Subgroups per SIMD unit that each resource alone would allow.
-    pub parts: [(Limit, u32); 4],
+    pub parts: [(RoomLimit, u32); 4],
     /// Workgroups that each would allow; [`u32::MAX`] if it does not limit them.
-    pub workgroups_by: [(Limit, u32); 4],
+    pub workgroups_by: [(RoomLimit, u32); 4],
     /// Slots of a SIMD unit.
     pub slots: u32,
 }
 
-impl Room {
+impl Occupancy {
     /// Formats it as `10 of 16, limited by registers`.
     pub fn in_words(&self) -> String {
         format!("{} of {}, limited by {}", self.subgroups, self.slots, self.limit.name())
@@ -279,11 +285,11 @@ mod tests {
     #[test]
     fn registers_decide_on_rdna_2() {
         for (registers, subgroups, limit) in [
-            (16, 16, Limit::Slots),
-            (32, 16, Limit::Slots),
-            (48, 10, Limit::Registers),
-            (64, 8, Limit::Registers),
-            (128, 4, Limit::Registers),
+            (16, 16, RoomLimit::Slots),
+            (32, 16, RoomLimit::Slots),
+            (48, 10, RoomLimit::Registers),
+            (64, 8, RoomLimit::Registers),
+            (128, 4, RoomLimit::Registers),
         ] {
             let room = RDNA_2.room(registers, 4096, 256, 64).unwrap();
             assert_eq!((room.subgroups, room.limit), (subgroups, limit), "{registers}");
@@ -306,7 +312,7 @@ mod tests {
         assert_eq!(GCN.room(257, 0, 64, 64), None);
         // NVIDIA's own calculator: 63 registers, 256 threads, 4 KiB on 9.0 give 4 workgroups.
         let room = CUDA_9_0.room(63, 4096, 256, 32).unwrap();
-        assert_eq!((room.workgroups, room.subgroups, room.limit), (4, 8, Limit::Registers));
+        assert_eq!((room.workgroups, room.subgroups, room.limit), (4, 8, RoomLimit::Registers));
     }
 
     /// Kirk and Hwu, Programming Massively Parallel Processors, on the same GPU: with 256 threads and 10
@@ -315,11 +321,11 @@ mod tests {
     fn one_register_more_costs_a_workgroup_on_the_chapters_gpu() {
         let room = |registers, memory, threads| CUDA_1_0.room(registers, memory, threads, 32);
         let found = room(10, 4096, 256).unwrap();
-        assert_eq!((found.workgroups, found.subgroups, found.limit), (3, 24, Limit::Slots));
+        assert_eq!((found.workgroups, found.subgroups, found.limit), (3, 24, RoomLimit::Slots));
         let found = room(11, 4096, 256).unwrap();
-        assert_eq!((found.workgroups, found.subgroups, found.limit), (2, 16, Limit::Registers));
+        assert_eq!((found.workgroups, found.subgroups, found.limit), (2, 16, RoomLimit::Registers));
         // 4,096 bytes and what each workgroup takes besides: 3 of 4,608 fit in 16 KiB.
-        assert_eq!(room(8, 4096, 128).unwrap().limit, Limit::Memory);
+        assert_eq!(room(8, 4096, 128).unwrap().limit, RoomLimit::Memory);
         assert_eq!(room(8, 512, 32).unwrap().workgroups, 8);
         assert_eq!(room(10, 4096, 513), None);
         assert_eq!(room(125, 0, 64), None);

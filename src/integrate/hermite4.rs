@@ -1,7 +1,7 @@
 //! Hermite scheme of order 4 (Makino and Aarseth 1992) with individual steps in blocks, as used by
 //! GRAPE codes.
 
-use super::blocks::{Accuracy, Change, Pull, Scheme, Track, aarseth};
+use super::blocks::{Accuracy, Scheme, SinkForces, Track, TrackChange, aarseth};
 use super::{HostSide, Integrator};
 use crate::forces::Order;
 
@@ -23,9 +23,9 @@ impl Scheme for Hermite4 {
     }
 
     /// Belleman et al. (2008), equation 3.2.
-    fn predict(&self, track: &Track, h: f64) -> Change {
+    fn predict(&self, track: &Track, h: f64) -> TrackChange {
         let Track { velocity, acceleration, jerk, .. } = *track;
-        Change {
+        TrackChange {
             position: (velocity + (acceleration + jerk * (h / 3.0)) * (h / 2.0)) * h,
             velocity: (acceleration + jerk * (h / 2.0)) * h,
             acceleration: acceleration + jerk * h,
@@ -34,7 +34,13 @@ impl Scheme for Hermite4 {
 
     /// Equations 3.6 to 3.8 of the same paper: a cubic through accelerations and jerks at both
     /// ends.
-    fn correct(&self, track: &Track, h: f64, pull: &Pull, accuracy: &Accuracy) -> (Track, f64) {
+    fn correct(
+        &self,
+        track: &Track,
+        h: f64,
+        pull: &SinkForces,
+        accuracy: &Accuracy,
+    ) -> (Track, f64) {
         let fall = track.acceleration - pull.acceleration;
         let snap = (-6.0 * fall - h * (4.0 * track.jerk + 2.0 * pull.jerk)) / (h * h);
         let crackle = (12.0 * fall + 6.0 * h * (track.jerk + pull.jerk)) / (h * h * h);
@@ -52,11 +58,11 @@ impl Scheme for Hermite4 {
         let least = accuracy.least_acceleration;
         // The noise of the forces as it enters the two derivatives above.
         let noise = accuracy.noise_over_step(pull, h);
-        let wanted = accuracy.settled(h, |times| {
+        let criterion = accuracy.settled(h, |times| {
             let noise = [6.0 * times * noise / (h * h), 12.0 * times * noise / h3];
             accuracy.settings.eta.sqrt() * aarseth(&corrected, least, noise)
         });
-        (corrected, wanted)
+        (corrected, criterion)
     }
 
     /// Half of what the criterion gives, because there is no previous step to take derivatives
@@ -94,16 +100,16 @@ mod tests {
         let (from, to) = (at(1.0), at(1.5));
         let predicted = from.after(&Hermite4.predict(&from, 0.5), 0.5);
         assert!((predicted.position - to.position).length() > 0.1);
-        let pull = Pull { acceleration: to.acceleration, jerk: to.jerk, snap: DVec3::NAN };
+        let pull = SinkForces { acceleration: to.acceleration, jerk: to.jerk, snap: DVec3::NAN };
         let settings = BlockSettings { eta: 0.04, ..BlockSettings::default() };
         let accuracy = Accuracy { settings, least_acceleration: 0.0, noise: Noise::default() };
-        let (found, wanted) = Hermite4.correct(&from, 0.5, &pull, &accuracy);
+        let (found, criterion) = Hermite4.correct(&from, 0.5, &pull, &accuracy);
         let off = |a: DVec3, b: DVec3| (a - b).length() / b.length();
         assert!(off(found.position, to.position) < 1e-14);
         assert!(off(found.velocity, to.velocity) < 1e-14);
         assert!(off(found.snap, to.snap) < 1e-13 && off(found.crackle, to.crackle) < 1e-13);
         // sqrt(0.04 (67.5 * 180 + 135^2) / (135 * 120 + 180^2))
-        assert!((wanted - 0.2 * (30375.0f64 / 48600.0).sqrt()).abs() < 1e-12);
+        assert!((criterion - 0.2 * (30375.0f64 / 48600.0).sqrt()).abs() < 1e-12);
         // The series with all derivatives is exact if the derivatives are.
         assert!(off(from.at(0.5).position, to.position) < 1e-14);
         assert!(off(from.at(0.5).velocity, to.velocity) < 1e-14);

@@ -1,6 +1,6 @@
 //! Hermite scheme of order 6 (Nitadori and Makino 2008) with individual steps in blocks.
 
-use super::blocks::{Accuracy, Change, Pull, Scheme, Track, aarseth, beyond, ratio};
+use super::blocks::{Accuracy, Scheme, SinkForces, Track, TrackChange, aarseth, beyond, ratio};
 use super::{HostSide, Integrator};
 use crate::forces::Order;
 
@@ -22,13 +22,19 @@ impl Scheme for Hermite6 {
     }
 
     /// Uses all known derivatives, including the crackle of the last step.
-    fn predict(&self, track: &Track, h: f64) -> Change {
+    fn predict(&self, track: &Track, h: f64) -> TrackChange {
         track.taylor(h)
     }
 
     /// The trapezoidal rule with two corrections (Nitadori and Makino 2008, section 2); higher
     /// derivatives from the quintic through acceleration, jerk and snap at both ends.
-    fn correct(&self, track: &Track, h: f64, pull: &Pull, accuracy: &Accuracy) -> (Track, f64) {
+    fn correct(
+        &self,
+        track: &Track,
+        h: f64,
+        pull: &SinkForces,
+        accuracy: &Accuracy,
+    ) -> (Track, f64) {
         let (h2, h3) = (h * h, h * h * h);
         let velocity = (h / 2.0) * (track.acceleration + pull.acceleration)
             - (h2 / 10.0) * (pull.jerk - track.jerk)
@@ -52,8 +58,8 @@ impl Scheme for Hermite6 {
         let fourth = (24.0 * c4 + 120.0 * c5) / k.powi(4);
         let fifth = 120.0 * c5 / k.powi(5);
 
-        let Pull { acceleration, jerk, snap } = *pull;
-        let moved = track.moved(&Change { position, velocity, acceleration }, h);
+        let SinkForces { acceleration, jerk, snap } = *pull;
+        let moved = track.moved(&TrackChange { position, velocity, acceleration }, h);
         let corrected = Track { acceleration, jerk, snap, crackle, ..moved };
         let least = accuracy.least_acceleration;
         let [a, a1, a2, a3, a4, a5] = [acceleration, jerk, snap, crackle, fourth, fifth]
@@ -61,7 +67,7 @@ impl Scheme for Hermite6 {
         // Nitadori and Makino (2008): eta (A1 / A4)^(1/3), A_k^2 = |a_(k-1)||a_(k+1)| + |a_k|^2.
         // The noise of the forces as it enters the quintic's derivatives at the end of the step.
         let noise = accuracy.noise_over_step(pull, h);
-        let wanted = accuracy.settled(h, |times| {
+        let criterion = accuracy.settled(h, |times| {
             let noise = times * noise;
             let noise_3 = 60.0 * noise / h3;
             let [far_3, far_4, far_5] = [
@@ -75,7 +81,7 @@ impl Scheme for Hermite6 {
             let fourth = accuracy.settings.eta.sqrt() * aarseth(&corrected, least, [0.0, noise_3]);
             0.5 * (fourth + sixth)
         });
-        (corrected, wanted)
+        (corrected, criterion)
     }
 
     /// A quarter of what the criterion gives, with higher derivatives guessed from the lower: there
@@ -130,8 +136,8 @@ mod tests {
             let (from, to) = (at(power, 1.0), at(power, 1.5));
             let predicted = from.after(&Hermite6.predict(&from, 0.5), 0.5);
             assert!((predicted.position - to.position).length() > 0.01);
-            let pull = Pull { acceleration: to.acceleration, jerk: to.jerk, snap: to.snap };
-            let (found, wanted) = Hermite6.correct(&from, 0.5, &pull, &accuracy);
+            let pull = SinkForces { acceleration: to.acceleration, jerk: to.jerk, snap: to.snap };
+            let (found, criterion) = Hermite6.correct(&from, 0.5, &pull, &accuracy);
             assert!(off(found.velocity, to.velocity) < 1e-14);
             assert!(off(found.crackle, to.crackle) < 1e-12, "{} {}", found.crackle, to.crackle);
             if power == 6 {
@@ -143,7 +149,7 @@ mod tests {
             let a4 = to.crackle.y * 5040.0 + 7560f64.powi(2);
             let fourth = 0.2 * (a1 / (to.jerk.y * to.crackle.y + to.snap.y.powi(2))).sqrt();
             let right = 0.5 * (fourth + 0.3 * (a1 / a4).powf(1.0 / 6.0));
-            assert!((wanted - right).abs() < 1e-11 * right, "{wanted} {right}");
+            assert!((criterion - right).abs() < 1e-11 * right, "{criterion} {right}");
         }
     }
 }

@@ -10,10 +10,10 @@ use gravitile::measure::figures::{self, Figure};
 use gravitile::measure::plot::{Plot, number, short};
 use gravitile::measure::slow_motion::{Cut, SlowMotion, state, svg};
 use gravitile::measure::{
-    Ceilings, Device, Kind, Machine, Plan, RUNGS, Record, Run, Score, Sizes, parse_json_lines,
-    steps_of_score, sweep_ceilings, sweep_kernels,
+    BenchSizes, Ceilings, FigureContext, Machine, RUNGS, Record, RecordKind, RecordedDevice, Run,
+    Score, parse_json_lines, steps_of_score, sweep_ceilings, sweep_kernels,
 };
-use gravitile::tuned::Known;
+use gravitile::tuned::KnownResults;
 use serde_json::{Value, json};
 
 use super::score;
@@ -27,13 +27,13 @@ const MODELLED: [&str; 3] = ["n", "p", "q"];
 const LONGEST_STEP: f64 = 2.0;
 
 /// A device, and what was measured on it so far.
-pub struct Measured {
+pub struct MeasuredDevice {
     gpu: Arc<Gpu>,
     records: RefCell<Vec<Record>>,
     ceilings: Cell<Option<Ceilings>>,
 }
 
-impl Measured {
+impl MeasuredDevice {
     /// Nothing yet.
     pub fn new(gpu: Arc<Gpu>) -> Self {
         Self { gpu, records: RefCell::default(), ceilings: Cell::new(None) }
@@ -79,8 +79,8 @@ impl Measured {
             partly(json!({ "done": done, "doing": doing }).to_string());
             true
         };
-        let place = (Device::of(&self.gpu.adapter), Machine::read(Some(&self.gpu)));
-        let (run, known) = (Run::begin(None), Known::default());
+        let place = (RecordedDevice::of(&self.gpu.adapter), Machine::read(Some(&self.gpu)));
+        let (run, known) = (Run::begin(None), KnownResults::default());
         let records =
             steps_of_score(&self.gpu, &run, place, &known, LONGEST_STEP, &mut going).await?;
         let score = Score::all(&records).pop();
@@ -91,8 +91,9 @@ impl Measured {
     /// Measures the kernels of a figure; earlier records of it are dropped.
     async fn sweep(&self, name: &str, update: &mut dyn FnMut(f64)) -> Result<()> {
         let figure = named(name)?;
-        let sizes = Sizes::for_page(&self.gpu);
-        let plan = Plan { gpu: Some(&self.gpu), sizes: &sizes, added: KernelRequest::NONE };
+        let sizes = BenchSizes::for_page(&self.gpu);
+        let plan =
+            FigureContext { gpu: Some(&self.gpu), sizes: &sizes, added: KernelRequest::NONE };
         self.records.borrow_mut().retain(|record| record.figure != name);
         let mut taken = |record, done: f64| {
             self.records.borrow_mut().push(record);
@@ -111,7 +112,7 @@ impl Measured {
         let (ceilings, found) = sweep_ceilings(&self.gpu, &Run::begin(None), &mut part).await?;
         self.ceilings.set(Some(ceilings));
         let mut records = self.records.take();
-        records.retain(|record| record.kind != Kind::Ceiling);
+        records.retain(|record| record.kind != RecordKind::Ceiling);
         records.iter_mut().for_each(|record| record.predict(Some(&ceilings)));
         records.extend(found);
         self.records.replace(records);
@@ -205,8 +206,8 @@ fn svgs(plots: &[Plot], width: f64) -> Vec<String> {
 pub fn recorded(name: &str, lines: &str, width: f64) -> Result<String> {
     let records = parse_json_lines("lesson-records.json", lines)?;
     let is_own = |record: &&Record| match name {
-        MODEL => record.kind == Kind::Ceiling,
-        _ => record.figure == name && record.kind == Kind::Forces,
+        MODEL => record.kind == RecordKind::Ceiling,
+        _ => record.figure == name && record.kind == RecordKind::Forces,
     };
     let device = records.iter().filter(is_own).find(|record| !record.device.is_cpu());
     let mut shown = shown(name, &records, width)?;
@@ -222,7 +223,7 @@ pub fn recorded(name: &str, lines: &str, width: f64) -> Result<String> {
 
 /// The shape of a kernel in slow motion.
 #[derive(Clone, Copy, Debug)]
-pub struct Shape {
+pub struct LessonShape {
     /// p, q, r, u, s.
     pub numbers: [u32; 5],
     /// Without tiles.
@@ -234,7 +235,7 @@ pub struct Shape {
 /// # Errors
 ///
 /// A shape that no adapter can run.
-pub fn slow_motion(shape: Shape, count: usize, secs: f64, width: f64) -> Result<String> {
+pub fn slow_motion(shape: LessonShape, count: usize, secs: f64, width: f64) -> Result<String> {
     let [p, q, r, u, s] = shape.numbers;
     let config = KernelConfig { q, r, u, s, untiled: shape.untiled, ..KernelConfig::tiled(p) };
     config.validate(None)?;
@@ -317,7 +318,7 @@ mod tests {
 
     #[test]
     fn slow_motion_shows_possible_shapes_and_refuses_others() {
-        let shape = |numbers| Shape { numbers, untiled: false };
+        let shape = |numbers| LessonShape { numbers, untiled: false };
         let frame: Value =
             serde_json::from_str(&slow_motion(shape([64, 1, 4, 4, 1]), 4096, 0.1, 340.0).unwrap())
                 .unwrap();

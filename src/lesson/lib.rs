@@ -14,7 +14,7 @@ mod score;
 mod tree;
 
 pub use editor::{attempt, diagnose, judge};
-pub use figures::{Measured, Shape, recorded, slow_motion};
-pub use occupancy::{Kernel, occupancy, processors};
+pub use figures::{LessonShape, MeasuredDevice, recorded, slow_motion};
+pub use occupancy::{KernelResources, occupancy, processors};
 pub use score::{compare, qr};
-pub use tree::{Cluster, View, errors, times};
+pub use tree::{LessonCluster, LessonView, errors, times};

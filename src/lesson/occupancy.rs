@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 /// A kernel, as far as it takes room.
 #[derive(Clone, Copy, Debug)]
-pub struct Kernel {
+pub struct KernelResources {
     /// p, q, r.
     pub shape: [u32; 3],
     /// Registers of a thread.
@@ -38,7 +38,7 @@ pub fn processors() -> String {
 /// # Errors
 ///
 /// An unknown processor, or one without such subgroups; a kernel out of range.
-pub fn occupancy(number: usize, subgroup: u32, kernel: Kernel) -> Result<String> {
+pub fn occupancy(number: usize, subgroup: u32, kernel: KernelResources) -> Result<String> {
     let count = Processor::ALL.len();
     let processor = Processor::ALL
         .get(number)
@@ -47,7 +47,7 @@ pub fn occupancy(number: usize, subgroup: u32, kernel: Kernel) -> Result<String>
         let allowed = format!("one of {:?} on {}", processor.subgroup_sizes, processor.name);
         return Err(Error::value("threads of a subgroup", subgroup, allowed));
     }
-    let Kernel { shape: [p, q, r], registers, memory } = kernel;
+    let KernelResources { shape: [p, q, r], registers, memory } = kernel;
     for (what, value, most) in [
         ("p", p, 1024),
         ("q", q, 1024),
@@ -139,33 +139,33 @@ mod tests {
         Processor::ALL.iter().position(|known| known.name.contains(name)).unwrap()
     }
 
-    fn answer(name: &str, subgroup: u32, kernel: Kernel) -> Value {
+    fn answer(name: &str, subgroup: u32, kernel: KernelResources) -> Value {
         serde_json::from_str(&occupancy(number(name), subgroup, kernel).unwrap()).unwrap()
     }
 
     #[test]
     fn chapters_gpu_loses_a_workgroup_with_one_register_more() {
-        let kernel = Kernel { shape: [256, 1, 1], registers: 10, memory: 4096 };
+        let kernel = KernelResources { shape: [256, 1, 1], registers: 10, memory: 4096 };
         let full = answer("8800", 32, kernel);
         let words = full["words"].as_str().unwrap();
         assert!(words.starts_with(
             "3 workgroups of 256 threads at once on a multiprocessor: 768 threads with 768 sinks"
         ));
         assert!(words.contains("24 of its 24 slots"), "{words}");
-        let less = answer("8800", 32, Kernel { registers: 11, ..kernel });
+        let less = answer("8800", 32, KernelResources { registers: 11, ..kernel });
         assert!(less["words"].as_str().unwrap().contains("Registers are the limit"), "{less}");
         assert_eq!(
             less["slots"].as_array().unwrap().iter().filter(|slot| slot.is_null()).count(),
             8
         );
-        let none = answer("8800", 32, Kernel { shape: [512, 2, 1], ..kernel });
+        let none = answer("8800", 32, KernelResources { shape: [512, 2, 1], ..kernel });
         assert!(none["words"].as_str().unwrap().contains("at most 512 threads"), "{none}");
     }
 
     #[test]
     fn section_is_counted_as_its_text_says() {
         // docs/tiling.md: 56 registers, 4 KiB, 256 threads in subgroups of 64: 9 of 16 slots of a SIMD unit.
-        let kernel = Kernel { shape: [256, 1, 4], registers: 56, memory: 4096 };
+        let kernel = KernelResources { shape: [256, 1, 4], registers: 56, memory: 4096 };
         let found = answer("RDNA 2", 64, kernel);
         let rows = found["rows"].as_array().unwrap();
         let row = |name: &str| rows.iter().find(|row| row[0] == name).unwrap()[1].clone();
@@ -174,18 +174,19 @@ mod tests {
             ("16".into(), "9".into(), "32".into())
         );
         assert!(found["words"].as_str().unwrap().contains("36 of its 64 slots"), "{found}");
-        let idle = answer("RDNA 2", 64, Kernel { shape: [16, 1, 1], ..kernel });
+        let idle = answer("RDNA 2", 64, KernelResources { shape: [16, 1, 1], ..kernel });
         assert!(idle["words"].as_str().unwrap().contains("75 % of the lanes idle"), "{idle}");
     }
 
     #[test]
     fn what_does_not_exist_is_refused() {
-        let kernel = Kernel { shape: [64, 1, 1], registers: 32, memory: 0 };
+        let kernel = KernelResources { shape: [64, 1, 1], registers: 32, memory: 0 };
         assert!(occupancy(99, 32, kernel).is_err());
         assert!(occupancy(number("8800"), 64, kernel).is_err());
-        assert!(occupancy(number("GCN"), 64, Kernel { registers: 0, ..kernel }).is_err());
+        assert!(occupancy(number("GCN"), 64, KernelResources { registers: 0, ..kernel }).is_err());
         assert!(
-            occupancy(number("GCN"), 64, Kernel { shape: [u32::MAX, 2, 1], ..kernel }).is_err()
+            occupancy(number("GCN"), 64, KernelResources { shape: [u32::MAX, 2, 1], ..kernel })
+                .is_err()
         );
     }
 

@@ -9,19 +9,19 @@ use gravitile::gpu::{AdapterRequest, DeviceClass, Gpu};
 use serde_json::json;
 use wasm_bindgen::prelude::*;
 
-use super::figures::{self, Measured, Shape};
-use super::{Cluster, Kernel, View};
+use super::figures::{self, LessonShape, MeasuredDevice};
+use super::{KernelResources, LessonCluster, LessonView};
 
 thread_local! {
-    static DEVICE: RefCell<Option<Rc<Measured>>> = const { RefCell::new(None) };
-    static CLUSTER: Cluster = Cluster::default();
+    static DEVICE: RefCell<Option<Rc<MeasuredDevice>>> = const { RefCell::new(None) };
+    static CLUSTER: LessonCluster = LessonCluster::default();
 }
 
 fn problem(error: Error) -> JsValue {
     js_sys::Error::new(&error.to_string()).into()
 }
 
-fn device() -> Result<Rc<Measured>, JsValue> {
+fn device() -> Result<Rc<MeasuredDevice>, JsValue> {
     let device = DEVICE.with_borrow(Clone::clone);
     device.ok_or_else(|| js_sys::Error::new("no device is open").into())
 }
@@ -39,7 +39,7 @@ pub async fn open(adapter: String) -> Result<String, JsValue> {
     let gpu = Gpu::open(&AdapterRequest::default()).await.map_err(problem)?;
     let software = gpu.adapter.class == DeviceClass::Software;
     let answer = json!({ "device": gpu.adapter.name, "software": software });
-    DEVICE.set(Some(Rc::new(Measured::new(gpu))));
+    DEVICE.set(Some(Rc::new(MeasuredDevice::new(gpu))));
     Ok(answer.to_string())
 }
 
@@ -81,13 +81,15 @@ pub fn compare(text: &str, width: f64) -> String {
 /// The tree's cells down to a level.
 #[wasm_bindgen]
 pub fn tree_cells(depth: usize, width: f64) -> Result<String, JsValue> {
-    CLUSTER.with(|cluster| cluster.picture(&View::Cells { depth }, width)).map_err(problem)
+    CLUSTER.with(|cluster| cluster.picture(&LessonView::Cells { depth }, width)).map_err(problem)
 }
 
 /// What acts on the group of a body.
 #[wasm_bindgen]
 pub fn tree_lists(rank: usize, alpha: f64, width: f64) -> Result<String, JsValue> {
-    CLUSTER.with(|cluster| cluster.picture(&View::Lists { rank, alpha }, width)).map_err(problem)
+    CLUSTER
+        .with(|cluster| cluster.picture(&LessonView::Lists { rank, alpha }, width))
+        .map_err(problem)
 }
 
 /// The body at a place of the tree's picture.
@@ -133,7 +135,7 @@ pub fn slow_motion(
     secs: f64,
     width: f64,
 ) -> Result<String, JsValue> {
-    let shape = Shape { numbers: [p, q, r, u, s], untiled };
+    let shape = LessonShape { numbers: [p, q, r, u, s], untiled };
     figures::slow_motion(shape, count, secs, width).map_err(problem)
 }
 
@@ -154,7 +156,7 @@ pub fn occupancy(
     registers: u32,
     memory: u32,
 ) -> Result<String, JsValue> {
-    let kernel = Kernel { shape: [p, q, r], registers, memory };
+    let kernel = KernelResources { shape: [p, q, r], registers, memory };
     super::occupancy(processor, subgroup, kernel).map_err(problem)
 }
 

@@ -2,7 +2,7 @@
 //! is sent anywhere.
 
 use gravitile::error::{Error, Result};
-use gravitile::measure::plot::{Axis, Curve, CurvePoint, Plot, number};
+use gravitile::measure::plot::{Curve, CurvePoint, Plot, PlotAxis, number};
 use gravitile::measure::{SCORE_SIZES, Score};
 use qrcodegen::{QrCode, QrCodeEcc};
 use serde_json::{Value, json};
@@ -146,8 +146,8 @@ pub fn compare(text: &str, width: f64) -> String {
         Curve::measured(format!("{} {}", k + 1, score.device), points, k)
     };
     let curves: Vec<Curve> = scores.iter().enumerate().map(curve).collect();
-    let y = Axis::decades("rate of whole steps, 10⁹ interactions/s");
-    let plot = Plot::lines("Scores compared", Axis::powers("number of bodies N"), y, curves);
+    let y = PlotAxis::decades("rate of whole steps, 10⁹ interactions/s");
+    let plot = Plot::lines("Scores compared", PlotAxis::powers("number of bodies N"), y, curves);
     let head = ["", "device", "score", "1,024", "16,384", "262,144", "date"];
     let mut rows = vec![head.map(str::to_owned)];
     rows.extend(scores.iter().enumerate().map(|(k, score)| {

@@ -13,7 +13,7 @@ use gravitile::forces::tree::gpu::WalkShape;
 use gravitile::forces::tree::{CpuTree, GroupWalk, MultipoleOrder, Opening, TreeConfig};
 use gravitile::forces::{ForceEngine, Forces, Identity, Outputs, Sinks, Sources};
 use gravitile::gpu::Gpu;
-use gravitile::measure::plot::{Axis, Curve, CurvePoint, GREY, Plot, number, short};
+use gravitile::measure::plot::{Curve, CurvePoint, GREY, Plot, PlotAxis, number, short};
 use gravitile::measure::{ErrorDistribution, SampledForces, StepTimer, Timer, TreePicture};
 use gravitile::scene::Scene;
 use serde_json::json;
@@ -35,9 +35,9 @@ const LONGEST: f64 = 0.7;
 
 /// The Plummer sphere of the picture.
 #[derive(Default)]
-pub struct Cluster(OnceCell<Known>);
+pub struct LessonCluster(OnceCell<ClusterTree>);
 
-struct Known {
+struct ClusterTree {
     picture: TreePicture,
     /// Accelerations of the last step, which the rule needs.
     acceleration: Vec<DVec3>,
@@ -65,8 +65,8 @@ fn forces(engine: &mut dyn ForceEngine, bodies: &Bodies) -> Result<(Vec<DVec3>, 
     Ok((out.acceleration, begun.elapsed().as_secs_f64()))
 }
 
-impl Cluster {
-    fn known(&self) -> Result<&Known> {
+impl LessonCluster {
+    fn known(&self) -> Result<&ClusterTree> {
         if let Some(known) = self.0.get() {
             return Ok(known);
         }
@@ -74,7 +74,7 @@ impl Cluster {
         let (acceleration, _) = forces(&mut CpuTree::new(TreeConfig::default()), &bodies)?;
         let picture = TreePicture::new(&bodies.position, &bodies.mass, SOFTENING);
         let from_middle = picture.from_middle();
-        Ok(self.0.get_or_init(|| Known { picture, acceleration, from_middle }))
+        Ok(self.0.get_or_init(|| ClusterTree { picture, acceleration, from_middle }))
     }
 
     /// The picture, `width` pixels wide, with cells down to the level `depth`, or with what acts on a body at `alpha`: the body
@@ -83,14 +83,14 @@ impl Cluster {
     /// # Errors
     ///
     /// No such body; alpha that is not above 0 and at most 1.
-    pub fn picture(&self, view: &View, width: f64) -> Result<String> {
-        let Known { picture, acceleration, from_middle } = self.known()?;
+    pub fn picture(&self, view: &LessonView, width: f64) -> Result<String> {
+        let ClusterTree { picture, acceleration, from_middle } = self.known()?;
         let (deepest, count) = (picture.depth(), from_middle.len());
         let common = |svg: String, words: String| {
             json!({ "svg": svg, "words": words, "deepest": deepest, "bodies": count }).to_string()
         };
         match *view {
-            View::Cells { depth } => {
+            LessonView::Cells { depth } => {
                 let depth = depth.min(deepest);
                 let levels = picture.view().levels();
                 let cells = levels[depth + 1] - levels[depth];
@@ -102,7 +102,7 @@ impl Cluster {
                 );
                 Ok(common(picture.svg(Some(depth), None, width, &words), words))
             }
-            View::Lists { rank, alpha } => {
+            LessonView::Lists { rank, alpha } => {
                 if !(alpha > 0.0 && alpha <= 1.0) {
                     return Err(Error::value("alpha", alpha, "above 0 and at most 1".to_owned()));
                 }
@@ -123,7 +123,7 @@ impl Cluster {
     ///
     /// The forces failed.
     pub fn body_at(&self, width: f64, place: (f64, f64)) -> Result<usize> {
-        let Known { picture, from_middle, .. } = self.known()?;
+        let ClusterTree { picture, from_middle, .. } = self.known()?;
         let body = picture.body_at(width, place);
         Ok(from_middle.iter().position(|other| Some(*other) == body).unwrap_or(0))
     }
@@ -131,7 +131,7 @@ impl Cluster {
 
 /// What the picture shows.
 #[derive(Clone, Copy, Debug)]
-pub enum View {
+pub enum LessonView {
     /// Cells down to a level.
     Cells {
         /// The deepest level.
@@ -193,7 +193,8 @@ pub async fn errors(width: f64, partly: &mut dyn FnMut(String)) -> Result<String
             format!("{rms:.1e}"),
             number(each),
         ]);
-        let x = Axis::decades("alpha: the part of a body's acceleration by which a cell may err");
+        let x =
+            PlotAxis::decades("alpha: the part of a body's acceleration by which a cell may err");
         let drawn =
             plot("Error against alpha, 4,096 bodies", x, "rms error of accelerations", &curves);
         let done = (k + 1) as f64 / count as f64;
@@ -263,8 +264,8 @@ impl Times {
         }
         let curve = |which: &usize| Curve::measured(name(*which), self.0[*which].clone(), *which);
         let curves = shown.iter().map(curve).collect();
-        let x = Axis::powers("number of bodies N");
-        let y = Axis::decades("time of a step, ms");
+        let x = PlotAxis::powers("number of bodies N");
+        let y = PlotAxis::decades("time of a step, ms");
         let drawn = Plot::lines("Time of a step against N", x, y, curves);
         let sentences: Vec<String> = [(0, device), (2, Some("the processor"))]
             .into_iter()
@@ -352,13 +353,13 @@ fn crossing(place: &str, tree: &[CurvePoint], pairs: &[CurvePoint]) -> Option<St
     Some(format!("{from}; with {n} bodies it takes {tree} ms and all pairs {pairs} ms"))
 }
 
-fn plot<S: AsRef<str>>(title: &str, x: Axis, y: &str, curves: &[(S, Vec<CurvePoint>)]) -> Plot {
+fn plot<S: AsRef<str>>(title: &str, x: PlotAxis, y: &str, curves: &[(S, Vec<CurvePoint>)]) -> Plot {
     let colour = |k: usize| if k == 0 { 0 } else { GREY };
     let curve = |(k, (name, points)): (usize, &(S, Vec<CurvePoint>))| {
         Curve::measured(name.as_ref(), points.clone(), colour(k))
     };
     let curves = curves.iter().enumerate().map(curve).collect();
-    Plot::lines(title, x, Axis::decades(y), curves)
+    Plot::lines(title, x, PlotAxis::decades(y), curves)
 }
 
 /// The clock of what the processor computes.
@@ -391,12 +392,13 @@ mod tests {
 
     #[test]
     fn picture_counts_what_acts_on_a_body() {
-        let cluster = Cluster::default();
+        let cluster = LessonCluster::default();
         let shown = |view| parsed(&cluster.picture(&view, 400.0).unwrap());
-        let root = shown(View::Cells { depth: 0 });
+        let root = shown(LessonView::Cells { depth: 0 });
         assert!(root["words"].as_str().unwrap().contains("has 1 cell;"), "{}", root["words"]);
-        let lists =
-            |alpha| shown(View::Lists { rank: 0, alpha })["words"].as_str().unwrap().to_owned();
+        let lists = |alpha| {
+            shown(LessonView::Lists { rank: 0, alpha })["words"].as_str().unwrap().to_owned()
+        };
         let interactions = |words: &str| -> f64 {
             let after = words.split("(orange): ").nth(1).unwrap();
             after.split(' ').next().unwrap().replace(',', "").parse().unwrap()
@@ -405,8 +407,8 @@ mod tests {
         assert!(coarse < fine && fine <= 4096.0 + 1000.0, "{coarse} {fine}");
         assert_eq!(cluster.body_at(400.0, (200.0, 200.0)).unwrap(), 0);
         assert!(cluster.body_at(400.0, (5.0, 5.0)).unwrap() > 3000);
-        assert!(cluster.picture(&View::Lists { rank: 4096, alpha: 0.1 }, 400.0).is_err());
-        assert!(cluster.picture(&View::Lists { rank: 0, alpha: 0.0 }, 400.0).is_err());
+        assert!(cluster.picture(&LessonView::Lists { rank: 4096, alpha: 0.1 }, 400.0).is_err());
+        assert!(cluster.picture(&LessonView::Lists { rank: 0, alpha: 0.0 }, 400.0).is_err());
     }
 
     #[test]

@@ -168,8 +168,9 @@ mod tests {
         let facts = BodyFacts::of(&state, &[1.0; 6], 0).unwrap();
         let order: Vec<usize> = facts.nearest.iter().map(|near| near.body).collect();
         assert_eq!(order, [2, 3, 5]);
-        let wanted: f64 = [5.0, 1.0, 2.0, 9.0, 3.0].iter().map(|r: &f64| -1.0 / r.hypot(0.5)).sum();
-        assert!((facts.potential - wanted).abs() < 1e-12);
+        let expected: f64 =
+            [5.0, 1.0, 2.0, 9.0, 3.0].iter().map(|r: &f64| -1.0 / r.hypot(0.5)).sum();
+        assert!((facts.potential - expected).abs() < 1e-12);
         assert!(BodyFacts::of(&state, &[1.0; 6], 6).is_none());
         let mut alone = Bodies::default();
         alone.components.push(Component::new("stars", Role::Star));

@@ -21,14 +21,14 @@ const MANY_FRAMES: u64 = 20;
 
 /// Why the bodies are copied to the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Purpose {
+pub(super) enum CopyPurpose {
     /// [`super::Command::State`] requested them.
     Answer,
     /// A checkpoint, to continue from if the device is lost.
     Checkpoint,
 }
 
-impl Purpose {
+impl CopyPurpose {
     /// Adds a request for this purpose; a checkpoint does not replace an answer.
     pub fn request(self, pending: &mut Option<Self>) {
         if *pending != Some(Self::Answer) {
@@ -38,8 +38,8 @@ impl Purpose {
 
     pub fn event(self, state: Arc<State>) -> Event {
         match self {
-            Purpose::Answer => Event::State(state),
-            Purpose::Checkpoint => Event::Checkpoint(state),
+            CopyPurpose::Answer => Event::State(state),
+            CopyPurpose::Checkpoint => Event::Checkpoint(state),
         }
     }
 }

@@ -38,13 +38,13 @@ pub enum Command {
 
 /// The kernel and the softening to continue with.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) struct Change {
+pub(super) struct KernelChange {
     pub kernel: KernelRequest,
     pub softening: f64,
     pub what: Changed,
 }
 
-/// What is new in a [`Change`]; each includes those before it.
+/// What is new in a [`KernelChange`]; each includes those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Changed {
     Softening,

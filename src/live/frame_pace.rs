@@ -38,8 +38,8 @@ impl FramePace {
         }
         // A screen shows frames at multiples of its refresh interval, so the rate stays between the
         // two limits.
-        let wanted_secs = self.idle_secs + budget_secs;
-        match wall_secs / wanted_secs {
+        let target_secs = self.idle_secs + budget_secs;
+        match wall_secs / target_secs {
             late if late > 1.3 => 0.7,
             early if early < 1.0 => 1.05,
             _ => 1.0,

@@ -94,7 +94,7 @@ pub(super) struct Inspection {
     /// The states of the current tree and error.
     tree_of: Option<Arc<State>>,
     error_of: Option<(Arc<State>, Instant)>,
-    running: Option<(Background<Found>, Instant)>,
+    running: Option<(Background<InspectionResults>, Instant)>,
     /// The body and the opening criterion of the last walk through the current tree, also if there
     /// is no such body.
     walked: Option<(usize, TreeConfig)>,
@@ -106,7 +106,7 @@ pub(super) struct Inspection {
 }
 
 /// The results of a task, and the state that they belong to.
-struct Found {
+struct InspectionResults {
     of: Arc<State>,
     error: Option<ForceError>,
     tree: Option<Arc<TreeView>>,
@@ -116,13 +116,13 @@ struct Found {
 }
 
 /// A background task of the inspection.
-struct Task {
+struct InspectionTask {
     of: Arc<State>,
     gravitational_constant: f64,
     /// The external field, with gravitating masses.
     field: Field,
     config: TreeConfig,
-    wanted: InspectRequest,
+    request: InspectRequest,
     /// The tree of that state, if it was built before.
     known: Option<Arc<TreeView>>,
 }
@@ -231,8 +231,8 @@ impl Inspection {
         Ok(())
     }
 
-    fn take(&mut self, found: Found) {
-        let Found { of, error, tree, walk, about } = found;
+    fn take(&mut self, found: InspectionResults) {
+        let InspectionResults { of, error, tree, walk, about } = found;
         if let (Some(error), true) = (error, self.request.error) {
             self.error_of = Some((Arc::clone(&of), Instant::now()));
             self.inspected.error = Some(error);
@@ -257,44 +257,44 @@ impl Inspection {
     }
 
     /// The task that computes the missing results for the latest state, if any are missing.
-    fn task(&self, settings: &Settings) -> Option<Task> {
+    fn task(&self, settings: &Settings) -> Option<InspectionTask> {
         let of = self.state.as_ref()?;
-        let mut wanted = self.missing(of, settings);
-        wanted.error &= self.error_of.as_ref().is_none_or(|(_, at)| at.elapsed() > ERRORS);
-        if wanted.is_nothing() {
+        let mut request = self.missing(of, settings);
+        request.error &= self.error_of.as_ref().is_none_or(|(_, at)| at.elapsed() > ERRORS);
+        if request.is_nothing() {
             return None;
         }
-        let known = self.inspected.tree.as_ref().filter(|_| !wanted.tree);
-        Some(Task {
+        let known = self.inspected.tree.as_ref().filter(|_| !request.tree);
+        Some(InspectionTask {
             of: Arc::clone(of),
             gravitational_constant: settings.gravitational_constant,
             field: settings.gravitating_field(),
             config: settings.tree,
-            wanted,
+            request,
             known: known.map(|tree| Arc::clone(&tree.view)),
         })
     }
 }
 
-impl Task {
-    fn run(self) -> Result<Found> {
-        let Self { of, config, wanted, field, .. } = self;
+impl InspectionTask {
+    fn run(self) -> Result<InspectionResults> {
+        let Self { of, config, request, field, .. } = self;
         let mut own = Arc::clone(&of);
         // Errors and opening rules are those of the accelerations that bodies give each other.
-        if !field.is_empty() && (wanted.error || wanted.body.is_some()) {
+        if !field.is_empty() && (request.error || request.body.is_some()) {
             let State { bodies, acceleration, .. } = Arc::make_mut(&mut own);
             let places = bodies.position.iter();
             acceleration.iter_mut().zip(places).for_each(|(a, x)| *a -= field.acceleration(*x));
         }
         let mass = of.bodies.gravitating_mass(self.gravitational_constant);
         let build = || Arc::new(TreeView::new(&of.bodies.position, &mass, of.softening));
-        let tree = wanted.tree.then(build);
-        let walk = wanted.body.and_then(|body| {
+        let tree = request.tree.then(build);
+        let walk = request.body.and_then(|body| {
             let view = tree.as_ref().or(self.known.as_ref())?;
             Some((body, config, view.walk(body, &config, &own.acceleration)))
         });
-        let error = wanted.error.then(|| ForceError::of(&own, &mass)).transpose()?;
-        let about = wanted.about.map(|body| (body, BodyFacts::of(&of, &mass, body)));
-        Ok(Found { error, tree, walk, about, of })
+        let error = request.error.then(|| ForceError::of(&own, &mass)).transpose()?;
+        let about = request.about.map(|body| (body, BodyFacts::of(&of, &mass, body)));
+        Ok(InspectionResults { error, tree, walk, about, of })
     }
 }

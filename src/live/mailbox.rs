@@ -4,16 +4,16 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::task::{Poll, Waker};
 
-use super::cadence::Purpose;
-use super::command::Change;
-use super::points::Points;
+use super::cadence::CopyPurpose;
+use super::command::KernelChange;
+use super::points::PointArrays;
 use super::{BlockFacts, Event};
 use crate::gpu::DevicePart;
 use crate::sim::VaryingStep;
 
 /// The worker's progress.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Progress {
+pub(super) struct WorkerProgress {
     pub time: f64,
     pub steps: u64,
     pub interactions: u64,
@@ -27,9 +27,9 @@ pub(super) struct Progress {
 #[derive(Clone, Copy, Default, PartialEq)]
 pub(super) struct Requests {
     /// The forces to continue with, if they are other ones.
-    pub change: Option<Change>,
+    pub change: Option<KernelChange>,
     pub report: bool,
-    pub bodies: Option<Purpose>,
+    pub bodies: Option<CopyPurpose>,
     pub blocks: bool,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Inbox {
     pub dt: f64,
     pub requests: Requests,
     /// Whether the frame loop has taken the last state and requests another.
-    pub wanted: bool,
+    pub points_requested: bool,
     pub quit: bool,
     /// Frames since the start.
     pub frames: u64,
@@ -49,9 +49,9 @@ pub(super) struct Inbox {
 
 #[derive(Default)]
 pub(super) struct Outbox {
-    pub progress: Progress,
+    pub progress: WorkerProgress,
     /// Filled on request, never twice for the same state.
-    pub points: Option<Points>,
+    pub points: Option<PointArrays>,
     pub events: Vec<Event>,
     pub blocks: Option<BlockFacts>,
     /// The step of all bodies, if it varies.
@@ -63,7 +63,7 @@ pub(super) struct Outbox {
     /// What each device computes, if there are several.
     pub parts: Option<Vec<DevicePart>>,
     /// Points to reuse, so that none are allocated per step.
-    pub spare: Option<Points>,
+    pub spare: Option<PointArrays>,
     /// Whether the worker has ended: with an error, or because its link was dropped.
     pub ended: bool,
 }
@@ -75,7 +75,7 @@ impl Inbox {
             until: 0,
             dt,
             requests: Requests::default(),
-            wanted: true,
+            points_requested: true,
             quit: false,
             frames: 0,
             waiting: None,
@@ -95,18 +95,18 @@ impl Inbox {
 
     /// Whether the worker should stop between two steps.
     pub fn wants_worker(&self) -> bool {
-        self.wanted || self.quit || self.has_request()
+        self.points_requested || self.quit || self.has_request()
     }
 }
 
-pub(super) struct Shared {
+pub(super) struct Mailbox {
     pub inbox: Mutex<Inbox>,
     pub outbox: Mutex<Outbox>,
     /// Set when the link is dropped: forces being computed are cancelled.
     pub cancelled: Arc<AtomicBool>,
 }
 
-impl Shared {
+impl Mailbox {
     /// Changes the inbox and wakes the worker.
     pub fn send(&self, change: impl FnOnce(&mut Inbox)) {
         let waiting = {

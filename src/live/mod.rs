@@ -61,15 +61,15 @@ use crate::sim::{
     Choice, Domains, EngineKind, Settings, Simulation, VaryingStep, Work, check_advance,
     check_forwards, host_engine,
 };
-use cadence::{Cadence, Purpose};
-use command::{Change, Changed};
+use cadence::{Cadence, CopyPurpose};
+use command::{Changed, KernelChange};
 use frame_pace::FramePace;
 use inspection::Inspection;
 use mover::Mover;
 use moves::{FrameSlice, Reached};
-use on_device::OnDevice;
+use on_device::LiveOnDevice;
 use on_worker::OnWorker;
-use worker::Source;
+use worker::WorkerSource;
 
 /// An interactive simulation: it takes commands and does a bounded slice of work per frame.
 pub struct Live {
@@ -145,18 +145,18 @@ impl Live {
                 let opening = Simulation::open_unchecked(choice, bodies.clone(), of_group, None);
                 let simulation = Box::new(opening.await?);
                 settings.frame = simulation.settings().frame;
-                let source = Source::Devices(simulation);
+                let source = WorkerSource::Devices(simulation);
                 Mover::Worker(Box::new(OnWorker::start(gpu, bodies, source, &settings)?))
             }
             EngineKind::Gpu if !settings.steps_on_host() => {
-                let mover = OnDevice::open(Arc::clone(gpu), bodies, &settings).await?;
+                let mover = LiveOnDevice::open(Arc::clone(gpu), bodies, &settings).await?;
                 settings.frame = Some(mover.frame());
                 Mover::Device(Box::new(mover))
             }
             kind => {
                 let (gpus, others) = (choice.gpu.as_ref(), &choice.others);
                 let engine = host_engine(kind, gpus, others, &settings).await?;
-                let source = Source::Engine(choice.clone(), engine);
+                let source = WorkerSource::Engine(choice.clone(), engine);
                 Mover::Worker(Box::new(OnWorker::start(gpu, bodies, source, &settings)?))
             }
         };
@@ -232,17 +232,17 @@ impl Live {
             Command::Softening(softening) => {
                 check_softening(softening)?;
                 Settings { softening, ..self.settings.clone() }.validate()?;
-                self.change(Change { softening, ..self.change_of(Changed::Softening) })?;
+                self.change(KernelChange { softening, ..self.change_of(Changed::Softening) })?;
                 self.settings.softening = softening;
             }
             Command::Kernel(kernel) => {
-                self.change(Change { kernel, ..self.change_of(Changed::Kernel) })?;
+                self.change(KernelChange { kernel, ..self.change_of(Changed::Kernel) })?;
                 self.settings.kernel = kernel;
                 self.rates.forget();
             }
             Command::Recompile => self.change(self.change_of(Changed::Shaders))?,
             Command::Report => self.request_report(),
-            Command::State => self.request_bodies(Purpose::Answer),
+            Command::State => self.request_bodies(CopyPurpose::Answer),
         }
         Ok(())
     }
@@ -318,7 +318,7 @@ impl Live {
 
     /// Call after the frame's submission.
     pub fn submitted(&mut self) {
-        self.mover.device_mut().into_iter().for_each(OnDevice::submitted);
+        self.mover.device_mut().into_iter().for_each(LiveOnDevice::submitted);
         self.tracker.submitted();
     }
 
@@ -376,7 +376,7 @@ impl Live {
         let varying = self.mover.worker().and_then(OnWorker::take_varying);
         self.varying = varying.or(self.varying.take());
         self.take_reached();
-        match self.mover.device_mut().and_then(OnDevice::take_change) {
+        match self.mover.device_mut().and_then(LiveOnDevice::take_change) {
             Some(Ok(())) => self.before_change = None,
             Some(Err(error)) => {
                 if let Some((kernel, softening)) = self.before_change.take() {
@@ -404,14 +404,14 @@ impl Live {
     }
 
     /// The present forces, with a mark of what is going to be changed.
-    fn change_of(&self, what: Changed) -> Change {
+    fn change_of(&self, what: Changed) -> KernelChange {
         let Settings { kernel, softening, .. } = self.settings;
-        Change { kernel, softening, what }
+        KernelChange { kernel, softening, what }
     }
 
     /// Begins a change. The current kernel and softening are stored, to restore them if the new
     /// ones do not compile.
-    fn change(&mut self, change: Change) -> Result<()> {
+    fn change(&mut self, change: KernelChange) -> Result<()> {
         self.mover.change(&self.gpu, change)?;
         if self.mover.is_changing() {
             let now = (self.settings.kernel, self.settings.softening);
@@ -445,7 +445,7 @@ impl Live {
         self.mover.request_report();
     }
 
-    fn request_bodies(&mut self, purpose: Purpose) {
+    fn request_bodies(&mut self, purpose: CopyPurpose) {
         self.checkpoints.request();
         self.mover.request_bodies(purpose);
     }
@@ -462,7 +462,7 @@ impl Live {
         let is_inspection_due =
             !self.checkpoints.is_pending() && self.inspection.needs_bodies(steps, settings);
         if is_inspection_due || self.checkpoints.is_due(steps) {
-            self.request_bodies(Purpose::Checkpoint);
+            self.request_bodies(CopyPurpose::Checkpoint);
         }
     }
 }

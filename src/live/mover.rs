@@ -3,24 +3,24 @@
 use std::ops::{Deref, DerefMut};
 
 use super::moves::Moves;
-use super::on_device::OnDevice;
+use super::on_device::LiveOnDevice;
 use super::on_worker::OnWorker;
 
 /// What moves the bodies; what only one of the two can do is called on it.
 pub(super) enum Mover {
-    Device(Box<OnDevice>),
+    Device(Box<LiveOnDevice>),
     Worker(Box<OnWorker>),
 }
 
 impl Mover {
-    pub fn device(&self) -> Option<&OnDevice> {
+    pub fn device(&self) -> Option<&LiveOnDevice> {
         match self {
             Self::Device(device) => Some(device),
             Self::Worker(_) => None,
         }
     }
 
-    pub fn device_mut(&mut self) -> Option<&mut OnDevice> {
+    pub fn device_mut(&mut self) -> Option<&mut LiveOnDevice> {
         match self {
             Self::Device(device) => Some(device),
             Self::Worker(_) => None,
@@ -36,7 +36,7 @@ impl Mover {
 
     /// Whether a change is not in effect yet; meanwhile nothing moves.
     pub fn is_changing(&self) -> bool {
-        self.device().is_some_and(OnDevice::is_changing)
+        self.device().is_some_and(LiveOnDevice::is_changing)
     }
 
     /// Whether it has ended for good after an error.

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use super::cadence::Purpose;
-use super::command::Change;
+use super::cadence::CopyPurpose;
+use super::command::KernelChange;
 use super::tracking::Tracker;
 use super::{Event, Rates};
 use crate::error::Result;
@@ -71,13 +71,13 @@ pub(super) trait Moves: Send {
     /// # Errors
     ///
     /// Those of the kernel's selection; nothing is changed then.
-    fn change(&mut self, gpu: &Gpu, change: Change) -> Result<()>;
+    fn change(&mut self, gpu: &Gpu, change: KernelChange) -> Result<()>;
 
     /// Requests diagnostics.
     fn request_report(&mut self);
 
     /// Requests the bodies.
-    fn request_bodies(&mut self, purpose: Purpose);
+    fn request_bodies(&mut self, purpose: CopyPurpose);
 
     /// Whether it has work, or results for frames to take in, although no step is due.
     fn is_busy(&self) -> bool;

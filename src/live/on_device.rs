@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use super::background::Background;
-use super::cadence::{Purpose, Reporting};
-use super::command::{Change, Changed};
+use super::cadence::{CopyPurpose, Reporting};
+use super::command::{Changed, KernelChange};
 use super::moves::{Drawn, FrameSlice, Moves, Reached};
 use super::{Event, Rates, Report};
 use crate::bodies::Bodies;
@@ -20,7 +20,7 @@ use crate::sim::{Clock, CompiledKernel, DeviceState, Diagnosis, Settings, State,
 /// Cost of a body's visit by the diagnostics' kernels, in interactions.
 const INTERACTIONS_PER_VISIT: f64 = 16.0;
 
-pub(super) struct OnDevice {
+pub(super) struct LiveOnDevice {
     state: DeviceState,
     clock: Clock,
     ready: bool,
@@ -33,9 +33,9 @@ pub(super) struct OnDevice {
     results: Readback,
     /// Time, steps and softening of the report in progress.
     reported: (f64, u64, f64),
-    bodies_requested: Option<Purpose>,
+    bodies_requested: Option<CopyPurpose>,
     /// The purpose of the bodies that are being read back.
-    readback_purpose: Purpose,
+    readback_purpose: CopyPurpose,
     bodies: Readback,
     /// Time, steps and softening of the bodies that are being read back.
     copied: (f64, u64, f64),
@@ -45,28 +45,28 @@ pub(super) struct OnDevice {
     widening: Vec<Background<Event>>,
     changing: Option<Changing>,
     /// The reports' kernels, compiled during the first steps.
-    preparing: Option<Background<Compiled>>,
+    preparing: Option<Background<CompiledSimulation>>,
     /// The reports' kernels once compiled. They are put into use between two steps: a force in
     /// progress would start over.
-    prepared: Option<Compiled>,
+    prepared: Option<CompiledSimulation>,
     /// The last change requested while another one is being compiled.
-    next_change: Option<Change>,
+    next_change: Option<KernelChange>,
 }
 
 /// A change that is not in effect yet.
 enum Changing {
     /// The kernels stay; it takes effect once the energy has been reported.
     Softening(f64),
-    Compiling(Background<Compiled>),
+    Compiling(Background<CompiledSimulation>),
 }
 
 /// Kernels for the simulation and its reports.
-struct Compiled {
+struct CompiledSimulation {
     kernel: CompiledKernel,
     diagnosis: Diagnosis,
 }
 
-impl OnDevice {
+impl LiveOnDevice {
     /// Puts the bodies on the device and compiles the kernels. A browser may take seconds for a
     /// kernel, so in a page the reports' kernels are compiled in the background, after the first
     /// picture.
@@ -96,7 +96,7 @@ impl OnDevice {
             results: Readback::default(),
             reported: (0.0, 0, settings.softening),
             bodies_requested: None,
-            readback_purpose: Purpose::Checkpoint,
+            readback_purpose: CopyPurpose::Checkpoint,
             bodies: Readback::default(),
             copied: (0.0, 0, settings.softening),
             widening: Vec::new(),
@@ -109,7 +109,7 @@ impl OnDevice {
         if opened.diagnosis.is_none() {
             let (kernel, softening) = (settings.kernel, settings.softening);
             let what = Changed::Shaders;
-            opened.preparing = Some(opened.compile(Change { kernel, softening, what })?);
+            opened.preparing = Some(opened.compile(KernelChange { kernel, softening, what })?);
         }
         Ok(opened)
     }
@@ -119,8 +119,8 @@ impl OnDevice {
         *self.state.frame()
     }
 
-    fn compile(&self, change: Change) -> Result<Background<Compiled>> {
-        let Change { kernel, softening, what } = change;
+    fn compile(&self, change: KernelChange) -> Result<Background<CompiledSimulation>> {
+        let KernelChange { kernel, softening, what } = change;
         let next = self.state.next_kernel(&kernel, softening)?;
         let known = self.diagnosis.clone().filter(|_| what != Changed::Shaders);
         let (host_fields, frame) = (Arc::clone(&self.host_fields), *self.state.frame());
@@ -134,15 +134,15 @@ impl OnDevice {
                         .await?
                 }
             };
-            Ok(Compiled { kernel, diagnosis })
+            Ok(CompiledSimulation { kernel, diagnosis })
         })
     }
 
     /// Puts compiled kernels into use. If the softening is new, a report follows, as the energy
     /// depends on it.
-    fn take_compiled(&mut self, compiled: Compiled) {
+    fn take_compiled(&mut self, compiled: CompiledSimulation) {
         self.prepared = None;
-        let Compiled { kernel, diagnosis } = compiled;
+        let CompiledSimulation { kernel, diagnosis } = compiled;
         self.report_requested |= self.state.take_kernel(kernel);
         self.diagnosis = Some(diagnosis);
         self.in_flight.clear();
@@ -264,7 +264,7 @@ impl OnDevice {
     }
 }
 
-impl Moves for OnDevice {
+impl Moves for LiveOnDevice {
     fn describe(&self) -> String {
         self.state.describe()
     }
@@ -347,13 +347,13 @@ impl Moves for OnDevice {
 
     /// Of several changes requested while kernels are being compiled, only the last one is compiled
     /// next.
-    fn change(&mut self, _: &Gpu, change: Change) -> Result<()> {
+    fn change(&mut self, _: &Gpu, change: KernelChange) -> Result<()> {
         let is_softening = change.what == Changed::Softening;
         if let Some(Changing::Compiling(_)) = self.changing {
             // Returns the error of an impossible change at once.
             self.state.next_kernel(&change.kernel, change.softening)?;
             let before = self.next_change.map_or(change.what, |before| before.what);
-            self.next_change = Some(Change { what: change.what.max(before), ..change });
+            self.next_change = Some(KernelChange { what: change.what.max(before), ..change });
             return Ok(());
         }
         self.report_requested |= is_softening && self.changing.is_none();
@@ -368,13 +368,13 @@ impl Moves for OnDevice {
         self.report_requested = true;
     }
 
-    fn request_bodies(&mut self, purpose: Purpose) {
+    fn request_bodies(&mut self, purpose: CopyPurpose) {
         purpose.request(&mut self.bodies_requested);
     }
 }
 
 /// What only frames on a device need.
-impl OnDevice {
+impl LiveOnDevice {
     /// Whether a change is not in effect yet; meanwhile nothing moves.
     pub fn is_changing(&self) -> bool {
         self.changing.is_some()
@@ -403,7 +403,7 @@ impl OnDevice {
             Some(next) => {
                 // Kernels that did not compile are not in use: the later request repeats theirs.
                 let least = if changed.is_err() { Changed::Kernel } else { next.what };
-                let next = Change { what: next.what.max(least), ..next };
+                let next = KernelChange { what: next.what.max(least), ..next };
                 let gpu = Arc::clone(self.state.gpu());
                 self.change(&gpu, next).err().map(Err)
             }

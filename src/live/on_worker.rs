@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use super::blocks::BlockFacts;
-use super::cadence::Purpose;
-use super::command::{Change, Changed};
-use super::mailbox::{Progress, lock};
+use super::cadence::CopyPurpose;
+use super::command::{Changed, KernelChange};
+use super::mailbox::{WorkerProgress, lock};
 use super::moves::{Drawn, FrameSlice, Moves, Reached};
-use super::worker::{Source, WorkerLink};
+use super::worker::{WorkerLink, WorkerSource};
 use super::{Event, Rates};
 use crate::bodies::Bodies;
 use crate::error::Result;
@@ -21,7 +21,7 @@ pub(super) struct OnWorker {
     link: WorkerLink,
     /// Steps since the start, and progress, as of the last [`Moves::poll`].
     known: u64,
-    reached: Progress,
+    reached: WorkerProgress,
     description: String,
     /// What each device computes, if several move the bodies.
     parts: Vec<DevicePart>,
@@ -45,7 +45,7 @@ impl OnWorker {
     pub fn start(
         drawing: &Arc<Gpu>,
         bodies: Bodies,
-        source: Source,
+        source: WorkerSource,
         settings: &Settings,
     ) -> Result<Self> {
         let (n, most) = (bodies.len(), drawing.limits.storage_buffer / VEC4);
@@ -59,10 +59,10 @@ impl OnWorker {
             frame: Frame::PLAIN,
             drawn_after: settings.steps_before,
             known: 0,
-            reached: Progress { time: settings.begins_at(), ..Progress::default() },
+            reached: WorkerProgress { time: settings.begins_at(), ..WorkerProgress::default() },
             description: source.describe(),
             parts: Vec::new(),
-            has_kernel: matches!(source, Source::Devices(_)),
+            has_kernel: matches!(source, WorkerSource::Devices(_)),
             link: WorkerLink::start(bodies, source, settings)?,
         })
     }
@@ -124,13 +124,13 @@ impl Moves for OnWorker {
             (self.frame, self.drawn_after) = (new.frame, new.steps);
             slice.tracker.take_from(&new.position_mass, new.frame);
             lock(&shared.outbox).spare = Some(new);
-            shared.send(|inbox| inbox.wanted = true);
+            shared.send(|inbox| inbox.points_requested = true);
         }
         Ok(Work::default())
     }
 
     fn reached(&self) -> Reached {
-        let Progress { time, steps, ready, .. } = self.reached;
+        let WorkerProgress { time, steps, ready, .. } = self.reached;
         Reached { time, steps, ready, drawn_after: Some(self.drawn_after) }
     }
 
@@ -155,7 +155,7 @@ impl Moves for OnWorker {
     }
 
     /// A host engine only validates a kernel; it takes effect once the GPU becomes the engine.
-    fn change(&mut self, gpu: &Gpu, change: Change) -> Result<()> {
+    fn change(&mut self, gpu: &Gpu, change: KernelChange) -> Result<()> {
         if change.what == Changed::Kernel {
             let n = (self.position_mass.size() / VEC4) as usize;
             change.kernel.resolve(gpu, n, n)?;
@@ -170,7 +170,7 @@ impl Moves for OnWorker {
         self.link.shared.send(|inbox| inbox.requests.report = true);
     }
 
-    fn request_bodies(&mut self, purpose: Purpose) {
+    fn request_bodies(&mut self, purpose: CopyPurpose) {
         self.link.shared.send(|inbox| purpose.request(&mut inbox.requests.bodies));
     }
 

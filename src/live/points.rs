@@ -7,7 +7,7 @@ use crate::frame::Frame;
 
 /// The bodies in f32.
 #[derive(Debug, Default)]
-pub(super) struct Points {
+pub(super) struct PointArrays {
     pub position_mass: Vec<[f32; 4]>,
     pub velocity: Vec<[f32; 4]>,
     pub acceleration: Vec<[f32; 4]>,
@@ -35,7 +35,13 @@ impl Narrowing {
     }
 
     /// Fills `points` with the bodies at `time`.
-    pub fn fill(&self, points: &mut Points, bodies: &Bodies, acceleration: &[DVec3], time: f64) {
+    pub fn fill(
+        &self,
+        points: &mut PointArrays,
+        bodies: &Bodies,
+        acceleration: &[DVec3],
+        time: f64,
+    ) {
         let frame = self.frame.at(time);
         let unit = self.gravitational_constant / frame.mass;
         let fill = |into: &mut Vec<[f32; 4]>, entry: &dyn Fn(usize) -> ([f32; 3], f32)| {

@@ -10,8 +10,8 @@ const BACKGROUND: u8 = 22;
 
 /// Lowers the priority of the calling thread.
 pub(super) fn lower_own_priority() {
-    let wanted = BACKGROUND.try_into().map(ThreadPriority::Crossplatform);
-    if let Err(error) = wanted.map_or(Ok(()), set_current_thread_priority) {
+    let priority = BACKGROUND.try_into().map(ThreadPriority::Crossplatform);
+    if let Err(error) = priority.map_or(Ok(()), set_current_thread_priority) {
         log::debug!("a background thread keeps the default priority: {error:?}");
     }
 }

@@ -10,7 +10,7 @@ pub struct Rates {
     frames: VecDeque<Passed>,
     /// Interactions per second of engine time.
     kernel: Option<f64>,
-    host: mailbox::Progress,
+    host: mailbox::WorkerProgress,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +34,7 @@ impl Rates {
     }
 
     /// Adds the worker's progress since the last call.
-    pub(super) fn host(&mut self, steps: u64, now: mailbox::Progress) {
+    pub(super) fn host(&mut self, steps: u64, now: mailbox::WorkerProgress) {
         let interactions = now.interactions.saturating_sub(self.host.interactions);
         let busy = now.busy_secs - self.host.busy_secs;
         if let Some(frame) = self.frames.back_mut() {

@@ -15,8 +15,8 @@ use web_time::{Duration, Instant};
 
 use super::background::run_in_background;
 use super::blocks::BlockWatch;
-use super::command::Change;
-use super::mailbox::{Inbox, Progress, Requests, Shared, lock};
+use super::command::KernelChange;
+use super::mailbox::{Inbox, Mailbox, Requests, WorkerProgress, lock};
 use super::points::Narrowing;
 use super::{Event, Report};
 use crate::bodies::Bodies;
@@ -31,14 +31,14 @@ use crate::sim::{Choice, Settings, Simulation, State};
 const PARTS_EVERY: Duration = Duration::from_millis(500);
 
 /// What the worker's simulation is made of.
-pub(super) enum Source {
+pub(super) enum WorkerSource {
     /// An engine for bodies on the host; the worker computes the first accelerations.
     Engine(Choice, Box<dyn ForceEngine>),
     /// Bodies on devices, with their first accelerations.
     Devices(Box<Simulation>),
 }
 
-impl Source {
+impl WorkerSource {
     pub fn describe(&self) -> String {
         match self {
             Self::Engine(_, engine) => engine.describe(),
@@ -49,7 +49,7 @@ impl Source {
 
 /// The worker, which ends when this is dropped.
 pub(super) struct WorkerLink {
-    pub shared: Arc<Shared>,
+    pub shared: Arc<Mailbox>,
 }
 
 impl WorkerLink {
@@ -58,8 +58,8 @@ impl WorkerLink {
     /// # Errors
     ///
     /// The thread cannot be spawned.
-    pub fn start(bodies: Bodies, source: Source, settings: &Settings) -> Result<Self> {
-        let shared = Arc::new(Shared {
+    pub fn start(bodies: Bodies, source: WorkerSource, settings: &Settings) -> Result<Self> {
+        let shared = Arc::new(Mailbox {
             inbox: Mutex::new(Inbox::new(settings.dt)),
             outbox: Mutex::default(),
             cancelled: Arc::default(),
@@ -68,7 +68,7 @@ impl WorkerLink {
         run_in_background("the simulation", move || async move {
             // The flag is per thread, and in a browser all tasks share one thread. Devices stop
             // after the current step.
-            if cfg!(not(target_arch = "wasm32")) && matches!(source, Source::Engine(..)) {
+            if cfg!(not(target_arch = "wasm32")) && matches!(source, WorkerSource::Engine(..)) {
                 crate::stop::heed(&for_worker.cancelled);
             }
             let running = async {
@@ -98,7 +98,7 @@ struct Worker {
     /// Bodies and accelerations as last read back from devices.
     read: (Bodies, Vec<DVec3>),
     drawn: Narrowing,
-    progress: Progress,
+    progress: WorkerProgress,
     blocks: BlockWatch,
     parts_reported: Instant,
     shown: bool,
@@ -107,29 +107,29 @@ struct Worker {
 impl Worker {
     async fn new(
         bodies: Bodies,
-        source: Source,
+        source: WorkerSource,
         settings: Settings,
-        shared: &Shared,
+        shared: &Mailbox,
     ) -> Result<Self> {
         let (time, steps) = (settings.begins_at(), settings.steps_before);
         let drawn = Narrowing::of(&bodies, settings.gravitational_constant, time);
         let zero = vec![DVec3::ZERO; bodies.len()];
-        let progress = Progress { time, steps, ..Progress::default() };
+        let progress = WorkerProgress { time, steps, ..WorkerProgress::default() };
         // The bodies are shown before their first forces are computed.
         publish(shared, (&bodies, &zero), &drawn, progress);
         let (simulation, read) = match source {
-            Source::Engine(choice, engine) => {
+            WorkerSource::Engine(choice, engine) => {
                 let simulation = Simulation::open_engine(choice, engine, bodies, settings).await?;
                 (simulation, Default::default())
             }
-            Source::Devices(simulation) => (*simulation, (bodies, zero)),
+            WorkerSource::Devices(simulation) => (*simulation, (bodies, zero)),
         };
         lock(&shared.outbox).description = Some(simulation.describe_engine());
         let mut worker = Self {
             simulation,
             read,
             drawn,
-            progress: Progress { ready: true, ..progress },
+            progress: WorkerProgress { ready: true, ..progress },
             blocks: BlockWatch::new(time),
             parts_reported: Instant::now(),
             shown: false,
@@ -138,13 +138,14 @@ impl Worker {
         Ok(worker)
     }
 
-    async fn run(&mut self, shared: &Shared) -> Result<()> {
+    async fn run(&mut self, shared: &Mailbox) -> Result<()> {
         let mut done = 0;
         loop {
             let shown = self.shown;
             let todo = shared.receive(|inbox| {
                 let steps = inbox.due(done);
-                let has_work = steps > 0 || inbox.has_request() || (inbox.wanted && !shown);
+                let has_work =
+                    steps > 0 || inbox.has_request() || (inbox.points_requested && !shown);
                 let todo = (inbox.quit, inbox.frames, inbox.dt, steps);
                 (has_work || inbox.quit).then(|| (todo, std::mem::take(&mut inbox.requests)))
             });
@@ -172,7 +173,7 @@ impl Worker {
                 }
                 self.shown = false;
             }
-            if report || bodies.is_some() || lock(&shared.inbox).wanted {
+            if report || bodies.is_some() || lock(&shared.inbox).points_requested {
                 self.fetch().await?;
             }
             self.shown |= publish(shared, self.parts(), &self.drawn, self.progress);
@@ -200,7 +201,7 @@ impl Worker {
 
     /// Takes one step on the host, or up to `steps` on devices until something is requested;
     /// returns the number of steps.
-    async fn step(&mut self, dt: f64, steps: u64, shared: &Shared) -> Result<u64> {
+    async fn step(&mut self, dt: f64, steps: u64, shared: &Mailbox) -> Result<u64> {
         let simulation = &mut self.simulation;
         if dt != simulation.dt() {
             simulation.set_dt(dt)?;
@@ -220,7 +221,7 @@ impl Worker {
     }
 
     /// Continues from the current bodies with another softening or kernel.
-    async fn change(&mut self, change: Change, shared: &Shared) -> Result<()> {
+    async fn change(&mut self, change: KernelChange, shared: &Mailbox) -> Result<()> {
         self.simulation.set_forces(change.softening, change.kernel).await?;
         self.report_new_parts(shared);
         lock(&shared.outbox).description = Some(self.simulation.describe_engine());
@@ -228,12 +229,12 @@ impl Worker {
     }
 
     /// Reports devices that have just been given the bodies.
-    fn report_new_parts(&mut self, shared: &Shared) {
+    fn report_new_parts(&mut self, shared: &Mailbox) {
         // The time before the first step is not representative.
         self.report_parts(shared, |part| DevicePart { exchanging: None, ..part });
     }
 
-    fn report_parts(&mut self, shared: &Shared, edit: impl FnMut(DevicePart) -> DevicePart) {
+    fn report_parts(&mut self, shared: &Mailbox, edit: impl FnMut(DevicePart) -> DevicePart) {
         let parts = self.simulation.take_observed().parts;
         lock(&shared.outbox).parts = Some(parts.into_iter().map(edit).collect());
         self.parts_reported = Instant::now();
@@ -263,7 +264,7 @@ impl Worker {
         }
     }
 
-    async fn send_report(&mut self, shared: &Shared) {
+    async fn send_report(&mut self, shared: &Mailbox) {
         let event = self.report().await.map_or_else(Event::Failed, Event::Report);
         lock(&shared.outbox).events.push(event);
     }
@@ -278,24 +279,24 @@ impl Worker {
 
 /// Publishes the state if it was requested; returns whether it was.
 fn publish(
-    shared: &Shared,
+    shared: &Mailbox,
     (bodies, acceleration): (&Bodies, &[DVec3]),
     drawn: &Narrowing,
-    progress: Progress,
+    progress: WorkerProgress,
 ) -> bool {
-    let wanted = std::mem::take(&mut lock(&shared.inbox).wanted);
+    let requested = std::mem::take(&mut lock(&shared.inbox).points_requested);
     let spare = {
         let mut outbox = lock(&shared.outbox);
         outbox.progress = progress;
         outbox.spare.take()
     };
-    if wanted {
+    if requested {
         let mut points = spare.unwrap_or_default();
         drawn.fill(&mut points, bodies, acceleration, progress.time);
         points.steps = progress.steps;
         lock(&shared.outbox).points = Some(points);
     }
-    wanted
+    requested
 }
 
 #[cfg(test)]

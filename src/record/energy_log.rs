@@ -92,12 +92,12 @@ const LAST_OF_STEP: &str = "least_time";
 
 /// A row, and the header that goes with it.
 #[derive(Default)]
-struct Row {
+struct LogRow {
     names: Vec<String>,
     cells: Vec<String>,
 }
 
-impl Row {
+impl LogRow {
     fn add(&mut self, name: impl Into<String>, cell: impl Display) {
         self.names.push(name.into());
         self.cells.push(cell.to_string());
@@ -246,7 +246,7 @@ impl EnergyLog {
         }
         let initial = self.initial.unwrap_or(f64::NAN);
         let error = relative_change(total, initial);
-        let mut row = Row::default();
+        let mut row = LogRow::default();
         row.add("step", step);
         row.add("time", time);
         row.add("kinetic", diagnostics.kinetic);

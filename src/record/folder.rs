@@ -10,7 +10,7 @@ use crate::bodies::Rows;
 use crate::error::{Error, Result};
 use crate::files;
 use crate::sim::MOST_STEPS;
-use crate::snapshot::{self, Listed, Listing, Snapshot, WriteOptions};
+use crate::snapshot::{self, ListedFile, Listing, Snapshot, WriteOptions};
 
 /// A folder that holds a run, locked by this process until dropped.
 #[derive(Debug)]
@@ -34,7 +34,7 @@ struct PendingStart {
 
 /// The last intact snapshot of a run.
 #[derive(Debug)]
-pub struct Found {
+pub struct LastSnapshot {
     /// Its step.
     pub step: u64,
     /// Its content.
@@ -300,7 +300,7 @@ impl RunFolder {
         &self,
         (step, snapshot): (u64, &Snapshot),
         spread: &Spread,
-    ) -> Result<Vec<Listed>> {
+    ) -> Result<Vec<ListedFile>> {
         let (path, Spread { files, n, .. }) = (self.snapshot_path(step), spread);
         let write = |k| snapshot::write_file(&path, snapshot, (k, *files), (spread.first, *n));
         spread.own().map(write).collect()
@@ -315,7 +315,7 @@ impl RunFolder {
         &self,
         step: u64,
         snapshot: &Snapshot,
-        listed: &[Listed],
+        listed: &[ListedFile],
     ) -> Result<()> {
         self.write_by(step, |path| snapshot::write_index(path, snapshot, listed))
     }
@@ -380,7 +380,11 @@ impl RunFolder {
     /// # Errors
     ///
     /// There is none; it does not belong to the plan; the folder cannot be read.
-    pub fn last_whole(&self, rows: Option<&Rows>, all: impl Fn(bool) -> bool) -> Result<Found> {
+    pub fn last_whole(
+        &self,
+        rows: Option<&Rows>,
+        all: impl Fn(bool) -> bool,
+    ) -> Result<LastSnapshot> {
         let folder = &self.path;
         let steps = self.steps()?;
         let mut damaged = Vec::new();
@@ -394,7 +398,7 @@ impl RunFolder {
             match read {
                 Ok((n, snapshot)) if is_whole => {
                     super::edited::check(self, (step, n), &snapshot)?;
-                    return Ok(Found { step, snapshot, damaged });
+                    return Ok(LastSnapshot { step, snapshot, damaged });
                 }
                 Ok(_) => damaged.push(Error::file(&path, "another rank cannot read its part")),
                 Err(error) => damaged.push(error),

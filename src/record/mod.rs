@@ -23,7 +23,7 @@ mod spread;
 mod writer;
 
 pub use energy_log::{EnergyLog, EnergyWarning, Jump, StepRow};
-pub use folder::{Found, Prepared, RunFolder, refuse_names_of_runs};
+pub use folder::{LastSnapshot, Prepared, RunFolder, refuse_names_of_runs};
 pub use plan::Plan;
 pub use runner::{Outcome, energy_initial, restart_of, run, set_restart, set_step, template};
 pub use spread::rows;

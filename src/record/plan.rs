@@ -255,7 +255,7 @@ mod tests {
 
     use super::*;
     use crate::forces::Order;
-    use crate::forces::direct::gpu::tiers::Shape;
+    use crate::forces::direct::gpu::tiers::TierShape;
 
     /// Settings that a plan stores completely.
     fn settings() -> Settings {
@@ -286,7 +286,7 @@ mod tests {
             order: Order::Jerk,
             sinks: 16,
             sources: 1024,
-            shape: Shape { p: 16, q: 8, r: 1, u: 16, l: 1, slices: 7 },
+            shape: TierShape { p: 16, q: 8, r: 1, u: 16, l: 1, slices: 7 },
         }
     }
 

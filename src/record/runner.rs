@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::spread::Spread;
-use super::writer::{LARGE, PendingOutput, Row, Writer, Written};
+use super::writer::{LARGE, PendingOutput, RecordWriter, RowSource, WriteResult};
 use super::{EnergyLog, EnergyWarning, RunFolder, StepRow};
 use crate::bodies::Bodies;
 use crate::diagnostics::Diagnostics;
@@ -14,7 +14,7 @@ use crate::forces::{last, rebuilds};
 use crate::frame;
 use crate::integrate::blocks::{PREFIX, Passage, Restart};
 use crate::sim::{Settings, Simulation, State};
-use crate::snapshot::{LONGEST_DT, Listed, Snapshot};
+use crate::snapshot::{LONGEST_DT, ListedFile, Snapshot};
 
 /// How a run ended.
 #[derive(Clone, Debug)]
@@ -54,7 +54,7 @@ pub fn run(
     let mut energy_initial = log.initial();
     let spread = Spread::of(sim, folder.plan.files);
     let (ended, near, written) = std::thread::scope(|scope| {
-        let mut writer = Writer::begin(
+        let mut writer = RecordWriter::begin(
             scope,
             (folder, sim.settings().clone()),
             log,
@@ -66,16 +66,16 @@ pub fn run(
         let ended = steps(sim, folder, template, first, &mut writer, watch, warn);
         // While the last files are written, unless ranks count together: one may have failed to write.
         let near = match &ended {
-            Ok(Ended { last, .. }) if !sim.is_divided() => {
+            Ok(EndOfSteps { last, .. }) if !sim.is_divided() => {
                 Some(closer_than_f32(sim, last.as_ref()))
             }
             _ => None,
         };
         Ok((ended, near, writer.finish()))
     })?;
-    let Written { warnings, last, energy } = written;
+    let WriteResult { warnings, last, energy } = written;
     // Of a run that had no later snapshot.
-    let at_start = matches!(ended, Ok(Ended { awaits_energy: true, .. }));
+    let at_start = matches!(ended, Ok(EndOfSteps { awaits_energy: true, .. }));
     energy_initial = energy_initial.or(energy.filter(|_| at_start));
     warnings.iter().for_each(&mut *warn);
     // Its file is named by the rank that could not write it.
@@ -87,7 +87,7 @@ pub fn run(
     // Errors of earlier writes take precedence.
     let last = last.map_err(|error| with_resume_hint(folder, error))?;
     let (logged, state) = match ended {
-        Ok(Ended { logged, last, .. }) => (logged, last),
+        Ok(EndOfSteps { logged, last, .. }) => (logged, last),
         Err(Failure::Step(error)) => return Err(stopped(sim, folder, template, error)),
         Err(Failure::Other(error)) => return Err(with_resume_hint(folder, error)),
         // The writer's own error has been returned.
@@ -117,7 +117,7 @@ fn closer_than_f32(sim: &mut Simulation, last: Option<&Arc<PendingOutput>>) -> R
 }
 
 /// The end of the steps.
-struct Ended {
+struct EndOfSteps {
     /// Whether every state has its row: false if diagnostics were interrupted.
     logged: bool,
     /// Whether the energy of the first row was not received yet.
@@ -146,7 +146,7 @@ impl From<Error> for Failure {
 fn write(
     sim: &Simulation,
     folder: &RunFolder,
-    writer: &Writer,
+    writer: &RecordWriter,
     state: &Arc<PendingOutput>,
 ) -> Result<(), Failure> {
     writer.write(state);
@@ -165,18 +165,18 @@ fn write(
     if let Some(rank) = all.iter().position(Vec::is_empty) {
         return Err(Failure::Rank(rank));
     }
-    let each = all.iter().flat_map(|all| bytemuck::pod_collect_to_vec::<u8, Listed>(&all[1..]));
-    let mut listed: Vec<Listed> = each.collect();
-    listed.sort_unstable_by_key(Listed::first);
+    let each = all.iter().flat_map(|all| bytemuck::pod_collect_to_vec::<u8, ListedFile>(&all[1..]));
+    let mut listed: Vec<ListedFile> = each.collect();
+    listed.sort_unstable_by_key(ListedFile::first);
     writer.write_index(state, listed);
     Ok(())
 }
 
 /// Ranks that each have some of the bodies make a row together, before they go on.
-fn row(sim: &Simulation, state: &PendingOutput, potential: Vec<f64>) -> Result<Row> {
+fn row(sim: &Simulation, state: &PendingOutput, potential: Vec<f64>) -> Result<RowSource> {
     match sim.is_divided() {
-        true => sim.diagnose_by(&state.snapshot.bodies, &potential).map(Row::Found),
-        false => Ok(Row::Potentials(potential)),
+        true => sim.diagnose_by(&state.snapshot.bodies, &potential).map(RowSource::Found),
+        false => Ok(RowSource::Potentials(potential)),
     }
 }
 
@@ -188,10 +188,10 @@ fn steps(
     folder: &RunFolder,
     template: &Snapshot,
     (has_row, energy_initial): (bool, &mut Option<f64>),
-    writer: &mut Writer,
+    writer: &mut RecordWriter,
     watch: &mut dyn FnMut(u64) -> bool,
     warn: &mut dyn FnMut(&EnergyWarning),
-) -> Result<Ended, Failure> {
+) -> Result<EndOfSteps, Failure> {
     let plan = &folder.plan;
     let mut continues = true;
     let mut awaits_energy = false;
@@ -220,7 +220,7 @@ fn steps(
                 awaits_energy = steps == 0;
                 writer.log(&state, row(sim, &state, potential)?, passage);
             }
-            None => return Ok(Ended { logged: false, awaits_energy, last: None }),
+            None => return Ok(EndOfSteps { logged: false, awaits_energy, last: None }),
         }
     }
     while continues && sim.steps() < plan.steps && !writer.has_failed() {
@@ -277,11 +277,11 @@ fn steps(
         // A missing row is written when the run is resumed.
         match unless_stopped(sim.potentials())? {
             Some(potential) => writer.log(&state, row(sim, &state, potential)?, passage),
-            None => return Ok(Ended { logged: false, awaits_energy, last }),
+            None => return Ok(EndOfSteps { logged: false, awaits_energy, last }),
         }
         writer.warnings().for_each(|warning| warn(&warning));
     }
-    Ok(Ended { logged: true, awaits_energy, last })
+    Ok(EndOfSteps { logged: true, awaits_energy, last })
 }
 
 /// Attribute of a snapshot: the closest passage before it, for its row in the log if that is

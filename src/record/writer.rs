@@ -13,7 +13,7 @@ use crate::diagnostics::Diagnostics;
 use crate::error::{Error, Result};
 use crate::integrate::blocks::Passage;
 use crate::sim::Settings;
-use crate::snapshot::{Listed, Snapshot};
+use crate::snapshot::{ListedFile, Snapshot};
 
 /// Queue length: the snapshot and the row of one state. With the state being written and the one
 /// just read, at most three are in memory; of [`LARGE`] states one.
@@ -30,7 +30,7 @@ pub(super) struct PendingOutput {
 }
 
 /// What a row of the log is made from.
-pub(super) enum Row {
+pub(super) enum RowSource {
     /// The potentials of all bodies.
     Potentials(Vec<f64>),
     /// What all ranks have found, each from some of the bodies.
@@ -41,13 +41,13 @@ enum Job {
     /// A whole snapshot, or this rank's files of it.
     Snapshot(Arc<PendingOutput>),
     /// The index of a snapshot whose files are on disk.
-    Index(Arc<PendingOutput>, Vec<Listed>),
+    Index(Arc<PendingOutput>, Vec<ListedFile>),
     /// A state, and the closest passage since the last row.
-    Row(Arc<PendingOutput>, Row, Option<Option<Passage>>),
+    Row(Arc<PendingOutput>, RowSource, Option<Option<Passage>>),
 }
 
 /// The result of everything that was queued.
-pub(super) struct Written {
+pub(super) struct WriteResult {
     /// Warnings that have not been reported yet.
     pub warnings: Vec<EnergyWarning>,
     /// The last row's step and diagnostics, if there was one; or the error of a failed write.
@@ -57,7 +57,7 @@ pub(super) struct Written {
 }
 
 /// The handle of the thread.
-pub(super) struct Writer<'scope> {
+pub(super) struct RecordWriter<'scope> {
     jobs: SyncSender<Job>,
     warnings: Receiver<EnergyWarning>,
     /// The energies of rows, sent before they are written.
@@ -66,12 +66,12 @@ pub(super) struct Writer<'scope> {
     done: Receiver<()>,
     queued: Cell<usize>,
     /// The files of each snapshot that this rank has written.
-    listed: Receiver<Vec<Listed>>,
+    listed: Receiver<Vec<ListedFile>>,
     failed: Arc<AtomicBool>,
     thread: ScopedJoinHandle<'scope, Result<Option<(u64, Diagnostics)>>>,
 }
 
-impl<'scope> Writer<'scope> {
+impl<'scope> RecordWriter<'scope> {
     /// Starts the thread. It removes the snapshot of the step `obsolete` once a later one is
     /// written. If a snapshot is several files, its index follows them.
     ///
@@ -114,8 +114,8 @@ impl<'scope> Writer<'scope> {
                     Job::Row(state, row, passage) => {
                         let PendingOutput { step, snapshot, step_row } = &*state;
                         let found = match row {
-                            Row::Found(found) => found,
-                            Row::Potentials(potential) => {
+                            RowSource::Found(found) => found,
+                            RowSource::Potentials(potential) => {
                                 settings.diagnose(&snapshot.bodies, &potential)?
                             }
                         };
@@ -158,17 +158,22 @@ impl<'scope> Writer<'scope> {
 
     /// Waits until this rank's files of the snapshot that was queued last are on disk; `None` if one
     /// could not be written.
-    pub fn listed(&self) -> Option<Vec<Listed>> {
+    pub fn listed(&self) -> Option<Vec<ListedFile>> {
         self.listed.recv().ok()
     }
 
     /// Queues the index of a snapshot whose files are on disk.
-    pub fn write_index(&self, state: &Arc<PendingOutput>, listed: Vec<Listed>) {
+    pub fn write_index(&self, state: &Arc<PendingOutput>, listed: Vec<ListedFile>) {
         self.hand_over(Job::Index(Arc::clone(state), listed));
     }
 
     /// Queues a row of the log.
-    pub fn log(&self, state: &Arc<PendingOutput>, row: Row, passage: Option<Option<Passage>>) {
+    pub fn log(
+        &self,
+        state: &Arc<PendingOutput>,
+        row: RowSource,
+        passage: Option<Option<Passage>>,
+    ) {
         self.hand_over(Job::Row(Arc::clone(state), row, passage));
     }
 
@@ -196,11 +201,11 @@ impl<'scope> Writer<'scope> {
     }
 
     /// Waits until everything is written.
-    pub fn finish(self) -> Written {
+    pub fn finish(self) -> WriteResult {
         let Self { jobs, warnings, energies, thread, .. } = self;
         drop(jobs);
         let last = thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        Written {
+        WriteResult {
             warnings: warnings.try_iter().collect(),
             last,
             energy: energies.try_iter().next(),

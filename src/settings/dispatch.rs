@@ -83,12 +83,14 @@ mod tests {
 
     #[test]
     fn files_keep_their_yes_and_no_and_every_way_comes_back() {
-        let text = |way: Dispatch| serde_json::to_string(&way).unwrap();
+        let text = |dispatch: Dispatch| serde_json::to_string(&dispatch).unwrap();
         assert_eq!(text(Dispatch::Auto), "false");
         assert_eq!(text(Dispatch::OneWorkgroup), "true");
         assert_eq!(text(Dispatch::Ordinary), "\"ordinary\"");
-        for way in [Dispatch::Auto, Dispatch::Ordinary, Dispatch::Fused, Dispatch::OneWorkgroup] {
-            assert_eq!(serde_json::from_str::<Dispatch>(&text(way)).unwrap(), way);
+        for dispatch in
+            [Dispatch::Auto, Dispatch::Ordinary, Dispatch::Fused, Dispatch::OneWorkgroup]
+        {
+            assert_eq!(serde_json::from_str::<Dispatch>(&text(dispatch)).unwrap(), dispatch);
         }
         let error = serde_json::from_str::<Dispatch>("\"joined\"").unwrap_err().to_string();
         assert!(error.contains("joined") && error.contains("or \"fused\""), "{error}");

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Comparison, EngineRequest, FileCount, InputRequest, LookRequest, PictureSize, Point,
+    Comparison, Coordinates, EngineRequest, FileCount, InputRequest, LookRequest, PictureSize,
     StepRequest, ThrowRequest,
 };
 
@@ -165,7 +165,7 @@ pub struct ViewRequest {
             help_heading = "Camera and looks (options left out are chosen to suit the bodies)"
         )
     )]
-    pub target: Option<Point>,
+    pub target: Option<Coordinates>,
     /// Whether the scene is only the default: newcomers then see the welcome sheet first.
     #[cfg_attr(feature = "options", arg(skip))]
     #[serde(skip)]

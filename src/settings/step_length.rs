@@ -3,12 +3,14 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
+use super::values::NumberOrWord;
 use crate::error::{Error, Result};
 
 /// The step of all bodies. As text, a number, `auto`, or `auto:` and an accuracy.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "NumberOrWord<f64>", into = "NumberOrWord<f64>")]
 #[non_exhaustive]
 pub enum StepLength {
     /// Each step has this length.
@@ -81,29 +83,22 @@ impl FromStr for StepLength {
     }
 }
 
-/// The form in files: a number or a word.
-#[derive(Serialize, Deserialize)]
-#[serde(untagged)]
-enum Written {
-    Number(f64),
-    Word(String),
-}
-
-impl Serialize for StepLength {
-    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        match self {
-            Self::Fixed(dt) => Written::Number(*dt),
-            Self::Auto(_) => Written::Word(self.to_string()),
+impl From<StepLength> for NumberOrWord<f64> {
+    fn from(length: StepLength) -> Self {
+        match length {
+            StepLength::Fixed(dt) => Self::Number(dt),
+            StepLength::Auto(_) => Self::Word(length.to_string()),
         }
-        .serialize(serializer)
     }
 }
 
-impl<'de> Deserialize<'de> for StepLength {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        match Written::deserialize(deserializer)? {
-            Written::Number(dt) => Ok(Self::Fixed(dt)),
-            Written::Word(word) => word.parse().map_err(serde::de::Error::custom),
+impl TryFrom<NumberOrWord<f64>> for StepLength {
+    type Error = Error;
+
+    fn try_from(form: NumberOrWord<f64>) -> Result<Self> {
+        match form {
+            NumberOrWord::Number(dt) => Ok(Self::Fixed(dt)),
+            NumberOrWord::Word(word) => word.parse(),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
@@ -100,9 +100,9 @@ fn numbers<const N: usize>(text: &str) -> Option<[f64; N]> {
 /// A point in the bodies' units, of finite numbers. As text, X,Y,Z.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
-pub struct Point(pub [f64; 3]);
+pub struct Coordinates(pub [f64; 3]);
 
-impl FromStr for Point {
+impl FromStr for Coordinates {
     type Err = String;
 
     fn from_str(text: &str) -> std::result::Result<Self, String> {
@@ -111,7 +111,7 @@ impl FromStr for Point {
     }
 }
 
-impl fmt::Display for Point {
+impl fmt::Display for Coordinates {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [x, y, z] = self.0;
         write!(f, "{x},{y},{z}")
@@ -303,7 +303,8 @@ impl FromStr for Domains {
 
 /// How often the tree is rebuilt while bodies move. As text, a number of steps from 1 up, or
 /// `auto`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "NumberOrWord<u64>", into = "NumberOrWord<u64>")]
 #[non_exhaustive]
 pub enum Rebuild {
     /// At steps whose number is divisible by this, at least 1.
@@ -350,29 +351,30 @@ impl FromStr for Rebuild {
     }
 }
 
-/// The form in files: a number or a word.
+/// The form in files of a value that is a number or a word.
 #[derive(Serialize, Deserialize)]
-#[serde(untagged)]
-enum Written {
-    Number(u64),
+#[serde(untagged, expecting = "expected a number or a word")]
+pub(super) enum NumberOrWord<N> {
+    Number(N),
     Word(String),
 }
 
-impl Serialize for Rebuild {
-    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        match self {
-            Self::Every(steps) => Written::Number(*steps),
-            Self::Auto => Written::Word(self.to_string()),
+impl From<Rebuild> for NumberOrWord<u64> {
+    fn from(rebuild: Rebuild) -> Self {
+        match rebuild {
+            Rebuild::Every(steps) => Self::Number(steps),
+            Rebuild::Auto => Self::Word(rebuild.to_string()),
         }
-        .serialize(serializer)
     }
 }
 
-impl<'de> Deserialize<'de> for Rebuild {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        match Written::deserialize(deserializer)? {
-            Written::Number(steps) => Ok(Self::Every(steps)),
-            Written::Word(word) => word.parse().map_err(serde::de::Error::custom),
+impl TryFrom<NumberOrWord<u64>> for Rebuild {
+    type Error = Error;
+
+    fn try_from(form: NumberOrWord<u64>) -> Result<Self> {
+        match form {
+            NumberOrWord::Number(steps) => Ok(Self::Every(steps)),
+            NumberOrWord::Word(word) => word.parse(),
         }
     }
 }
@@ -399,7 +401,7 @@ macro_rules! as_text {
 as_text!(
     FileCount,
     PictureSize,
-    Point,
+    Coordinates,
     ValueRange,
     super::Assignment,
     super::SnapshotChoice,

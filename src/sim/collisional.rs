@@ -37,7 +37,7 @@ pub struct Collisional {
 }
 
 /// A bound pair of bodies.
-struct Orbit {
+struct BoundPair {
     /// Semi-major axis.
     axis: f64,
     period: f64,
@@ -47,7 +47,7 @@ struct Orbit {
     binding: f64,
 }
 
-impl Orbit {
+impl BoundPair {
     /// The orbit of bodies `i` and `j` around each other; `None` if they are not bound, or have no
     /// mass.
     fn of(bodies: &Bodies, i: usize, j: usize, g: f64) -> Option<Self> {
@@ -92,11 +92,12 @@ pub fn collisional(bodies: &Bodies, softening: f64, g: f64) -> Option<Collisiona
     let mean = total / n as f64;
     let hard = 0.2 * g * total * mean / radius;
     let around = (0..n).filter(|&i| i != heaviest && share >= DOMINANT);
-    let around: Vec<Orbit> = around.filter_map(|i| Orbit::of(bodies, i, heaviest, g)).collect();
+    let around: Vec<BoundPair> =
+        around.filter_map(|i| BoundPair::of(bodies, i, heaviest, g)).collect();
     let pairs = (0..n).flat_map(|i| (0..i).map(move |j| (i, j)));
     let pairs = pairs.filter(|&(i, j)| share < DOMINANT || (i != heaviest && j != heaviest));
-    let pairs = pairs.filter_map(|(i, j)| Orbit::of(bodies, i, j, g));
-    let pairs: Vec<Orbit> =
+    let pairs = pairs.filter_map(|(i, j)| BoundPair::of(bodies, i, j, g));
+    let pairs: Vec<BoundPair> =
         pairs.filter(|pair| pair.axis < CLOSE * softening && pair.binding > hard).collect();
     if share < DOMINANT && pairs.is_empty() {
         return None;

@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 #[cfg(not(target_arch = "wasm32"))]
 use crate::exchange::Ranks;
 #[cfg(not(target_arch = "wasm32"))]
-use crate::forces::Spread;
+use crate::forces::RankEngine;
 use crate::forces::{ForceEngine, Forces, InField, Outputs, Precision};
 use crate::forces::{last, rebuilds};
 use crate::integrate::blocks::{Attractors, BlockSteps, Restart};
@@ -44,8 +44,8 @@ pub const BACKEND: BackendEntry = BackendEntry {
                 true => {
                     let ranks = choice.ranks.clone().unwrap_or_else(Ranks::alone);
                     Box::new(match choice.is_mixed {
-                        true => Spread::mixed(engine, ranks)?,
-                        false => Spread::new(engine, ranks)?,
+                        true => RankEngine::mixed(engine, ranks)?,
+                        false => RankEngine::new(engine, ranks)?,
                     })
                 }
                 false => engine,

@@ -48,7 +48,7 @@ pub use engine::{check_tier, direct_engine, host_engine, tiers};
 pub use crate::forces::{EngineKind, Method, engine_names};
 pub use crate::gpu::{DevicePart, Share};
 pub use crate::settings::Domains;
-pub use crate::tuned::Known;
+pub use crate::tuned::KnownResults;
 #[cfg(not(target_arch = "wasm32"))]
 pub use group::{DeviceGroup, Exchanged, divides};
 pub use host::HostState;

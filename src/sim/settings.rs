@@ -18,7 +18,7 @@ use crate::integrate::blocks::BlockSettings;
 use crate::integrate::{self, Integrator};
 use crate::math::{AllReduce, Alone};
 use crate::settings::{Domains, check_accuracy};
-use crate::tuned::Known;
+use crate::tuned::KnownResults;
 
 /// Settings of a [`super::Simulation`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -71,7 +71,7 @@ pub struct Settings {
     /// Stored results of tuning, used when nothing of the kernel's shape is fixed; empty unless the
     /// caller looks them up. Not recorded as a setting: the shape chosen by it is stored as `kernel`.
     #[serde(skip)]
-    pub known: Known,
+    pub known: KnownResults,
     /// Shapes of the kernels with derivatives, for individual steps: each for a range of numbers of
     /// sinks and sources, with the engine's rule for the rest. `None`: those that tuning has found
     /// (`known`).
@@ -101,7 +101,7 @@ impl Default for Settings {
             spread: false,
             kernel: KernelRequest::default(),
             tree: TreeConfig::default(),
-            known: Known::default(),
+            known: KnownResults::default(),
             shapes: None,
             frame: None,
         }

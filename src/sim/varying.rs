@@ -181,8 +181,8 @@ impl VaryingStep {
 
     /// The step at `now`, in shortest steps since the last longest one.
     fn step_at(&self, now: u64) -> Result<u64> {
-        let wanted = self.accuracy * self.least_time / self.longest * PERIOD as f64;
-        common_step(now, wanted).ok_or_else(|| {
+        let criterion = self.accuracy * self.least_time / self.longest * PERIOD as f64;
+        common_step(now, criterion).ok_or_else(|| {
             let allowed = format!("at least {:.1e}, the longest / 2^{LEVELS}", self.length(1));
             let step = self.accuracy * self.least_time;
             Error::value("the step of --dt auto", format!("{step:.1e}"), allowed)

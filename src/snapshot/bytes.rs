@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::{Column, Endianness, Problem};
+use super::{Column, Endianness, FormatError};
 
 /// Numbers that one task decodes at least.
 pub(super) const SHARE: usize = 1 << 14;
@@ -49,20 +49,20 @@ impl Endianness {
     }
 }
 
-/// The first N of `bytes`. Callers take slices of known length from a [`Reader`] first.
+/// The first N of `bytes`. Callers take slices of known length from a [`ByteReader`] first.
 fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
     bytes[..N].try_into().expect("a slice of N bytes should be an array of N bytes")
 }
 
 /// Reads through the bytes of a file and keeps track of the offset.
-pub(super) struct Reader<'a> {
+pub(super) struct ByteReader<'a> {
     bytes: &'a [u8],
     at: usize,
     /// Byte order of what is read next.
     pub endianness: Endianness,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ByteReader<'a> {
     pub fn new(bytes: &'a [u8], endianness: Endianness) -> Self {
         Self { bytes, at: 0, endianness }
     }
@@ -83,7 +83,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The next `count` bytes; `what` names them in the error, which says where the file ends.
-    pub fn take(&mut self, count: u64, what: &str) -> Result<&'a [u8], Problem> {
+    pub fn take(&mut self, count: u64, what: &str) -> Result<&'a [u8], FormatError> {
         match usize::try_from(count) {
             Ok(count) if count <= self.left() => {
                 let taken = &self.bytes[self.at..self.at + count];
@@ -98,29 +98,29 @@ impl<'a> Reader<'a> {
         }
     }
 
-    pub fn u16(&mut self, what: &str) -> Result<u16, Problem> {
+    pub fn u16(&mut self, what: &str) -> Result<u16, FormatError> {
         let endianness = self.endianness;
         self.take(2, what).map(|bytes| endianness.u16(bytes))
     }
 
-    pub fn u32(&mut self, what: &str) -> Result<u32, Problem> {
+    pub fn u32(&mut self, what: &str) -> Result<u32, FormatError> {
         let endianness = self.endianness;
         self.take(4, what).map(|bytes| endianness.u32(bytes))
     }
 
-    pub fn u64(&mut self, what: &str) -> Result<u64, Problem> {
+    pub fn u64(&mut self, what: &str) -> Result<u64, FormatError> {
         let endianness = self.endianness;
         self.take(8, what).map(|bytes| endianness.u64(bytes))
     }
 }
 
 /// Collects the bytes of a file.
-pub(super) struct Writer {
+pub(super) struct ByteWriter {
     pub bytes: Vec<u8>,
     endianness: Endianness,
 }
 
-impl Writer {
+impl ByteWriter {
     pub fn new(endianness: Endianness, capacity: usize) -> Self {
         Self { bytes: Vec::with_capacity(capacity), endianness }
     }

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::source::nth;
 use super::{
-    Confidence, FORMATS, Format, Input, Losses, Modifier, Problem, Snapshot, Source, WriteFn,
+    Confidence, FORMATS, Format, FormatError, InputFiles, Losses, Modifier, Snapshot,
+    SnapshotSource, WriteFn,
 };
 use crate::error::{Error, Result};
 use crate::files::Replacement;
@@ -17,7 +18,7 @@ pub use crate::settings::SnapshotChoice;
 ///
 /// # Errors
 /// As [`read_with`].
-pub fn read<'a>(source: impl Into<Source<'a>>) -> Result<Snapshot> {
+pub fn read<'a>(source: impl Into<SnapshotSource<'a>>) -> Result<Snapshot> {
     read_with(source, &ReadOptions::default())
 }
 
@@ -29,7 +30,10 @@ pub fn read<'a>(source: impl Into<Source<'a>>) -> Result<Snapshot> {
 /// was expected, also if a file of several is missing or belongs to another snapshot;
 /// [`Error::Unknown`] for an unknown format; [`Error::Value`] for a part or a number or
 /// time of a snapshot that the file does not have.
-pub fn read_with<'a>(source: impl Into<Source<'a>>, options: &ReadOptions) -> Result<Snapshot> {
+pub fn read_with<'a>(
+    source: impl Into<SnapshotSource<'a>>,
+    options: &ReadOptions,
+) -> Result<Snapshot> {
     Series::open(source, options)?.chosen()
 }
 
@@ -58,7 +62,7 @@ impl Snapshot {
     /// # Errors
     /// As [`read_with`].
     pub fn from_bytes(bytes: &[u8], name: &str) -> Result<Self> {
-        read(Source::bytes(name, bytes))
+        read(SnapshotSource::bytes(name, bytes))
     }
 
     /// [`Self::from_bytes`] with options.
@@ -66,7 +70,7 @@ impl Snapshot {
     /// # Errors
     /// As [`read_with`].
     pub fn from_bytes_with(bytes: &[u8], name: &str, options: &ReadOptions) -> Result<Self> {
-        read_with(Source::bytes(name, bytes), options)
+        read_with(SnapshotSource::bytes(name, bytes), options)
     }
 
     /// The bytes of a whole file, and what it does not hold. The format is `options.format`, or
@@ -159,7 +163,7 @@ fn put(
         return Err(Error::value("the number of files", files, allowed));
     }
     let mut losses = Losses::default();
-    let mut output = Output::new(path, format.name, files, target);
+    let mut output = OutputFiles::new(path, format.name, files, target);
     let converted = match format.units.map(|units| units(snapshot)) {
         Some(assumed) if options.raw_units => {
             losses.note_units(&snapshot.units, &assumed);
@@ -292,7 +296,7 @@ pub struct Made {
 }
 
 /// Receives a format's files.
-pub struct Output {
+pub struct OutputFiles {
     name: PathBuf,
     format: &'static str,
     /// Number of files to make, and of those made so far.
@@ -302,13 +306,13 @@ pub struct Output {
 }
 
 /// Where the files go: memory, or the disk, where temporary files in their targets' folders are
-/// renamed by [`Output::finish`].
+/// renamed by [`OutputFiles::finish`].
 pub(super) enum Target {
     Memory(Vec<Made>),
     Disk(Vec<Replacement>),
 }
 
-impl Output {
+impl OutputFiles {
     /// For a snapshot of this many files.
     pub(super) fn new(name: &Path, format: &'static str, files: usize, target: Target) -> Self {
         Self { name: name.to_owned(), format, files, made: 0, target }
@@ -355,7 +359,7 @@ impl Output {
     }
 
     /// Takes the file of a format that always has a single file.
-    pub(super) fn whole(&mut self, bytes: Result<Vec<u8>, Problem>) -> Result<()> {
+    pub(super) fn whole(&mut self, bytes: Result<Vec<u8>, FormatError>) -> Result<()> {
         let bytes = bytes.map_err(|problem| self.wrong(problem))?;
         self.put(bytes)
     }
@@ -436,7 +440,7 @@ pub struct WriteOptions {
 /// A source whose format is recognised, and whose snapshots are read one by one. Several of them
 /// share the bytes of the file, which are read once.
 pub struct Series<'a> {
-    input: Input<'a>,
+    input: InputFiles<'a>,
     format: &'static Format,
     options: ReadOptions,
     /// The first file of another snapshot with the same name.
@@ -451,7 +455,7 @@ impl<'a> Series<'a> {
     ///
     /// # Errors
     /// As [`super::read_with`].
-    pub fn open(source: impl Into<Source<'a>>, options: &ReadOptions) -> Result<Self> {
+    pub fn open(source: impl Into<SnapshotSource<'a>>, options: &ReadOptions) -> Result<Self> {
         let source = source.into();
         // Modifiers (tipsy-be) are for writing; readers detect the layout themselves.
         let find = |format: &String| find(format, &mut WriteOptions::default());

@@ -72,12 +72,12 @@ use crc32fast::Hasher;
 use glam::DVec3;
 use rayon::prelude::*;
 
-use super::bytes::{Reader, Writer};
+use super::bytes::{ByteReader, ByteWriter};
 use super::column::{append, each};
-use super::source::Part;
+use super::source::InputFile;
 use super::{
-    Column, ColumnType, Confidence, Endianness, Format, Input, Output, Problem, ReadOptions,
-    Several, Snapshot,
+    Column, ColumnType, Confidence, Endianness, Format, FormatError, InputFiles, OutputFiles,
+    ReadOptions, Several, Snapshot,
 };
 use crate::bodies::{Component, Role};
 use crate::error::{Error, Result};
@@ -158,7 +158,7 @@ fn recognise(head: &[u8], _length: u64) -> Confidence {
 
 const ORDER: Endianness = Endianness::Little;
 
-fn read(bytes: &[u8]) -> Result<Snapshot, Problem> {
+fn read(bytes: &[u8]) -> Result<Snapshot, FormatError> {
     let file = Parsed::of(bytes)?;
     let mut snapshot = file.without_bodies()?;
     file.bodies(&mut snapshot, 0)?;
@@ -168,20 +168,20 @@ fn read(bytes: &[u8]) -> Result<Snapshot, Problem> {
 /// A file whose checksums and lengths fit.
 struct Parsed<'a> {
     version: u32,
-    fields: BTreeMap<&'a str, Field<'a>>,
+    fields: BTreeMap<&'a str, GvtField<'a>>,
     /// The check sum by which an index lists it.
     checksum: u32,
 }
 
 impl<'a> Parsed<'a> {
-    fn of(bytes: &'a [u8]) -> Result<Self, Problem> {
-        let mut reader = Reader::new(bytes, ORDER);
+    fn of(bytes: &'a [u8]) -> Result<Self, FormatError> {
+        let mut reader = ByteReader::new(bytes, ORDER);
         let (version, count, crc) = header(&mut reader, bytes)?;
         let mut sum = Hasher::new();
         sum.update(&crc.to_le_bytes());
         let mut fields = BTreeMap::new();
         for _ in 0..count {
-            let field = Field::next(&mut reader, bytes)?;
+            let field = GvtField::next(&mut reader, bytes)?;
             sum.update(&field.crc.to_le_bytes());
             let (name, at) = (field.name, field.at);
             if fields.insert(name, field).is_some() {
@@ -199,13 +199,13 @@ impl<'a> Parsed<'a> {
         Ok(Self { version, fields, checksum: sum.finalize() })
     }
 
-    fn field(&self, name: &str) -> Result<&Field<'a>, Problem> {
+    fn field(&self, name: &str) -> Result<&GvtField<'a>, FormatError> {
         self.fields.get(name).ok_or_else(|| format!("has no field '{name}'"))
     }
 }
 
 /// Checks the header; returns the version, the number of fields and the header's checksum.
-fn header(reader: &mut Reader, bytes: &[u8]) -> Result<(u32, u32, u32), Problem> {
+fn header(reader: &mut ByteReader, bytes: &[u8]) -> Result<(u32, u32, u32), FormatError> {
     let magic = reader.take(8, "the magic of a gravitile snapshot")?;
     if magic != MAGIC {
         return Err(format!(
@@ -234,7 +234,7 @@ fn header(reader: &mut Reader, bytes: &[u8]) -> Result<(u32, u32, u32), Problem>
 }
 
 /// A field as it is in the file.
-struct Field<'a> {
+struct GvtField<'a> {
     name: &'a str,
     kind: u8,
     width: u8,
@@ -244,8 +244,8 @@ struct Field<'a> {
     crc: u32,
 }
 
-impl<'a> Field<'a> {
-    fn next(reader: &mut Reader<'a>, bytes: &'a [u8]) -> Result<Self, Problem> {
+impl<'a> GvtField<'a> {
+    fn next(reader: &mut ByteReader<'a>, bytes: &'a [u8]) -> Result<Self, FormatError> {
         let at = reader.at();
         let what = format!("the field at byte {at}");
         let name_length = u64::from(reader.u16(&what)?);
@@ -269,7 +269,7 @@ impl<'a> Field<'a> {
     }
 
     /// The data, if the field has this type and width and its lengths agree.
-    fn typed(&self, kind: u8, width: u8, value_bytes: u64) -> Result<&'a [u8], Problem> {
+    fn typed(&self, kind: u8, width: u8, value_bytes: u64) -> Result<&'a [u8], FormatError> {
         if (self.kind, self.width) != (kind, width) {
             return Err(self.wrong(format!(
                 "is of type {} and width {}, but type {kind} and width {width} were expected",
@@ -286,12 +286,12 @@ impl<'a> Field<'a> {
         Ok(self.data)
     }
 
-    fn f64s(&self) -> Result<Vec<f64>, Problem> {
+    fn f64s(&self) -> Result<Vec<f64>, FormatError> {
         Ok(values(self.typed(F64, 1, 8)?, 8))
     }
 
     /// Reads a column of any type that files of this version have.
-    fn column(&self, version: u32) -> Result<Column, Problem> {
+    fn column(&self, version: u32) -> Result<Column, FormatError> {
         let is_of = |(_, code): &&(_, u8)| *code == self.kind && version >= VERSION_2;
         // A type that no column has is rejected as a wrong f64 column.
         let &(kind, code) = COLUMNS.iter().find(is_of).unwrap_or(&COLUMNS[0]);
@@ -305,22 +305,22 @@ impl<'a> Field<'a> {
         })
     }
 
-    fn one_f64(&self) -> Result<f64, Problem> {
+    fn one_f64(&self) -> Result<f64, FormatError> {
         match self.f64s()?[..] {
             [value] => Ok(value),
             _ => Err(self.wrong(format!("has {} values, but one was expected", self.count))),
         }
     }
 
-    fn vectors(&self) -> Result<Vec<DVec3>, Problem> {
+    fn vectors(&self) -> Result<Vec<DVec3>, FormatError> {
         Ok(values(self.typed(F64, 3, 8)?, 8))
     }
 
-    fn texts(&self) -> Result<Vec<&'a str>, Problem> {
+    fn texts(&self) -> Result<Vec<&'a str>, FormatError> {
         if (self.kind, self.width) != (TEXTS, 1) {
             return Err(self.wrong(format!("is of type {}, but texts were expected", self.kind)));
         }
-        let mut reader = Reader::new(self.data, ORDER);
+        let mut reader = ByteReader::new(self.data, ORDER);
         let mut texts = Vec::new();
         while reader.left() > 0 {
             let bad = |problem| self.wrong(format!("is broken: its data {problem}"));
@@ -337,7 +337,7 @@ impl<'a> Field<'a> {
     }
 
     /// The texts in pairs.
-    fn pairs(&self) -> Result<Vec<(&'a str, &'a str)>, Problem> {
+    fn pairs(&self) -> Result<Vec<(&'a str, &'a str)>, FormatError> {
         let texts = self.texts()?;
         if !texts.len().is_multiple_of(2) {
             return Err(self.wrong(format!("holds {} texts, but pairs were expected", texts.len())));
@@ -345,7 +345,7 @@ impl<'a> Field<'a> {
         Ok(texts.chunks_exact(2).map(|pair| (pair[0], pair[1])).collect())
     }
 
-    fn wrong(&self, problem: impl AsRef<str>) -> Problem {
+    fn wrong(&self, problem: impl AsRef<str>) -> FormatError {
         let name = messages::piece(self.name);
         format!("the field '{name}' at byte {} {}", self.at, problem.as_ref())
     }
@@ -364,14 +364,14 @@ fn values<T: bytemuck::Pod>(bytes: &[u8], width: usize) -> Vec<T> {
     values
 }
 
-fn pad(reader: &mut Reader, what: &str) -> Result<(), Problem> {
+fn pad(reader: &mut ByteReader, what: &str) -> Result<(), FormatError> {
     let zeros = reader.at().next_multiple_of(8) - reader.at();
     reader.take(zeros as u64, what).map(|_| ())
 }
 
 impl Parsed<'_> {
     /// All but the bodies and their columns.
-    fn without_bodies(&self) -> Result<Snapshot, Problem> {
+    fn without_bodies(&self) -> Result<Snapshot, FormatError> {
         let mut units = Units {
             gravitational_constant: self.field("gravitational_constant")?.one_f64()?,
             ..Units::default()
@@ -401,7 +401,7 @@ impl Parsed<'_> {
             .pairs()?
             .iter()
             .map(|(name, r)| Ok(Component::new(*name, role(r)?)))
-            .collect::<Result<_, Problem>>()?;
+            .collect::<Result<_, FormatError>>()?;
         if let Some(newton) = snapshot.units.contradiction() {
             let units = &snapshot.units;
             snapshot.notes.push(format!(
@@ -413,7 +413,7 @@ impl Parsed<'_> {
     }
 
     /// Appends the bodies and their columns; returns their number. New columns get room for `room`.
-    fn bodies(&self, to: &mut Snapshot, room: usize) -> Result<usize, Problem> {
+    fn bodies(&self, to: &mut Snapshot, room: usize) -> Result<usize, FormatError> {
         let begun = to.bodies.len();
         let bodies = &mut to.bodies;
         append(&mut bodies.id, values(self.field("id")?.typed(U64, 1, 8)?, 8));
@@ -439,14 +439,14 @@ impl Parsed<'_> {
 /// A file of a snapshot in several, as the index lists it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
-pub(crate) struct Listed {
+pub(crate) struct ListedFile {
     first: u64,
     bodies: u64,
     bytes: u64,
     checksum: u64,
 }
 
-impl Listed {
+impl ListedFile {
     /// The number of its first body.
     pub(crate) fn first(&self) -> u64 {
         self.first
@@ -472,7 +472,7 @@ fn is_index(head: &[u8]) -> bool {
 }
 
 /// The number of files of the snapshot; 1 for a file of its own.
-fn count(input: &mut Input) -> Result<u64> {
+fn count(input: &mut InputFiles) -> Result<u64> {
     if is_index(input.head()?) {
         let (path, bytes) = input.load_first()?;
         let index = Parsed::of(bytes).and_then(|index| index.listed());
@@ -482,15 +482,16 @@ fn count(input: &mut Input) -> Result<u64> {
     }
     // The field is the first one, so that no more than the head is read.
     let head = input.head()?;
-    let mut reader = Reader::new(head, ORDER);
-    let field =
-        reader.take(HEADER_BYTES as u64, "the header").and_then(|_| Field::next(&mut reader, head));
+    let mut reader = ByteReader::new(head, ORDER);
+    let field = reader
+        .take(HEADER_BYTES as u64, "the header")
+        .and_then(|_| GvtField::next(&mut reader, head));
     Ok(field.ok().and_then(|field| field.file().ok()).map_or(1, |[_, files, ..]| files))
 }
 
-impl Field<'_> {
+impl GvtField<'_> {
     /// The four numbers of the field `file`.
-    fn file(&self) -> Result<[u64; 4], Problem> {
+    fn file(&self) -> Result<[u64; 4], FormatError> {
         if self.name != FILE {
             return Err(format!("has no field '{FILE}'"));
         }
@@ -502,14 +503,14 @@ impl Field<'_> {
 
 impl Parsed<'_> {
     /// The files of an index, and the number of bodies in all of them. Each body is in one file.
-    fn listed(&self) -> Result<(Vec<Listed>, u64), Problem> {
+    fn listed(&self) -> Result<(Vec<ListedFile>, u64), FormatError> {
         if self.version != INDEX {
             return Err(
                 "is a snapshot of its own, but the index of several files was expected".into()
             );
         }
         let numbers: Vec<u64> = values(self.field(FILES)?.typed(U64, 4, 8)?, 8);
-        let listed: Vec<Listed> = bytemuck::cast_slice(&numbers).to_vec();
+        let listed: Vec<ListedFile> = bytemuck::cast_slice(&numbers).to_vec();
         let bodies: Vec<u64> = values(self.field(BODIES)?.typed(U64, 1, 8)?, 8);
         let [bodies] = bodies[..] else {
             return Err(self.field(BODIES)?.wrong("should hold one number"));
@@ -541,9 +542,9 @@ impl Parsed<'_> {
 }
 
 /// Reads the files that an index lists, or the one of `options.part`.
-fn read_files(input: &mut Input, options: &ReadOptions) -> Result<Snapshot> {
+fn read_files(input: &mut InputFiles, options: &ReadOptions) -> Result<Snapshot> {
     let (path, bytes) = input.load_first()?;
-    let wrong = |problem: Problem| Error::file(path, problem);
+    let wrong = |problem: FormatError| Error::file(path, problem);
     let index = Parsed::of(bytes).map_err(wrong)?;
     let (listed, bodies) = index.listed().map_err(wrong)?;
     let mut snapshot = index.without_bodies().map_err(wrong)?;
@@ -598,7 +599,7 @@ fn read_files(input: &mut Input, options: &ReadOptions) -> Result<Snapshot> {
 /// As [`super::read_with`].
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) fn read_rows(path: &Path, rows: &Range<usize>) -> Result<(usize, Snapshot)> {
-    let mut index = Input::new(vec![Part::on_disk(path.to_owned())?], 1);
+    let mut index = InputFiles::new(vec![InputFile::on_disk(path.to_owned())?], 1);
     if !is_index(index.head()?) {
         let mut whole = super::read(path)?;
         let n = whole.bodies.len();
@@ -606,9 +607,9 @@ pub(crate) fn read_rows(path: &Path, rows: &Range<usize>) -> Result<(usize, Snap
         return Ok((n, whole));
     }
     let (path, bytes) = index.load_first()?;
-    let wrong = |problem: Problem| Error::file(path, problem);
+    let wrong = |problem: FormatError| Error::file(path, problem);
     let (listed, n) = Parsed::of(bytes).and_then(|index| index.listed()).map_err(wrong)?;
-    let has_rows = |file: &Listed| {
+    let has_rows = |file: &ListedFile| {
         let Range { start, end } = file.range();
         start < rows.end as u64 && end > rows.start as u64
     };
@@ -649,7 +650,7 @@ pub(crate) enum Listing {
 
 /// What the file `path` is, by its first bytes; `None` if it cannot be read or is damaged.
 pub(crate) fn listing(path: &Path) -> Option<Listing> {
-    let mut input = Input::new(vec![Part::on_disk(path.to_owned()).ok()?], 1);
+    let mut input = InputFiles::new(vec![InputFile::on_disk(path.to_owned()).ok()?], 1);
     let is_index = is_index(input.head().ok()?);
     let is_own = input.head().ok()?.starts_with(&MAGIC);
     match count(&mut input).ok()? {
@@ -692,7 +693,7 @@ pub(crate) fn write_file(
     snapshot: &Snapshot,
     (k, files): (usize, usize),
     (first, n): (usize, usize),
-) -> Result<Listed> {
+) -> Result<ListedFile> {
     let path = super::source::nth(path, k as u64);
     let file = Outfile::one(snapshot, (k, files), (first, n))
         .map_err(|problem| cannot(&path, &problem))?;
@@ -712,7 +713,7 @@ pub(crate) fn write_file(
 pub(crate) fn write_index(
     path: &std::path::Path,
     snapshot: &Snapshot,
-    listed: &[Listed],
+    listed: &[ListedFile],
 ) -> Result<()> {
     snapshot
         .validate()
@@ -733,7 +734,7 @@ const PIECE: usize = 8 << 20;
 
 /// Loses nothing; fails only for names longer than 65,535 bytes and texts too long for their length
 /// field, before anything is written.
-fn write(snapshot: &Snapshot, output: &mut Output) -> Result<()> {
+fn write(snapshot: &Snapshot, output: &mut OutputFiles) -> Result<()> {
     let files = output.files();
     let mut listed = Vec::new();
     for k in 0..files {
@@ -773,7 +774,7 @@ impl<'a> Outfile<'a> {
         snapshot: &'a Snapshot,
         (k, files): (usize, usize),
         (first, n): (usize, usize),
-    ) -> Result<Self, Problem> {
+    ) -> Result<Self, FormatError> {
         let bodies = share(n, k, files);
         let mut fields = Vec::new();
         if files > 1 {
@@ -786,7 +787,7 @@ impl<'a> Outfile<'a> {
         Ok(Self::new(version, fields, bodies))
     }
 
-    fn index(snapshot: &'a Snapshot, listed: &[Listed]) -> Result<Self, Problem> {
+    fn index(snapshot: &'a Snapshot, listed: &[ListedFile]) -> Result<Self, FormatError> {
         let mut fields = without_bodies(snapshot)?;
         fields.push(integers(FILES, 4, bytemuck::cast_slice(listed))?);
         let n = listed.iter().map(|file| file.bodies).sum();
@@ -806,14 +807,14 @@ impl<'a> Outfile<'a> {
         Ok(sum.finalize())
     }
 
-    fn listed(&self, checksum: u32) -> Listed {
+    fn listed(&self, checksum: u32) -> ListedFile {
         let [first, bodies] = [self.bodies.start, self.bodies.len()].map(|of| of as u64);
-        Listed { first, bodies, bytes: self.length as u64, checksum: checksum.into() }
+        ListedFile { first, bodies, bytes: self.length as u64, checksum: checksum.into() }
     }
 }
 
 fn head_of_file(version: u32, count: u32, length: u64) -> Vec<u8> {
-    let mut header = Writer::new(ORDER, HEADER_BYTES);
+    let mut header = ByteWriter::new(ORDER, HEADER_BYTES);
     header.raw(&MAGIC);
     header.u32(version);
     header.u32(count);
@@ -823,7 +824,7 @@ fn head_of_file(version: u32, count: u32, length: u64) -> Vec<u8> {
     header.bytes
 }
 
-fn without_bodies(snapshot: &Snapshot) -> Result<Vec<Outgoing<'_>>, Problem> {
+fn without_bodies(snapshot: &Snapshot) -> Result<Vec<Outgoing<'_>>, FormatError> {
     let units = &snapshot.units;
     let attributes: Vec<&str> =
         snapshot.attributes.iter().flat_map(|(key, value)| [key.as_str(), value]).collect();
@@ -839,7 +840,7 @@ fn without_bodies(snapshot: &Snapshot) -> Result<Vec<Outgoing<'_>>, Problem> {
     ])
 }
 
-fn of_bodies(snapshot: &Snapshot, range: Range<usize>) -> Result<Vec<Outgoing<'_>>, Problem> {
+fn of_bodies(snapshot: &Snapshot, range: Range<usize>) -> Result<Vec<Outgoing<'_>>, FormatError> {
     let (bodies, n) = (&snapshot.bodies, range.len());
     let [position, velocity] = [&bodies.position, &bodies.velocity]
         .map(|vectors| raw::<f64>(bytemuck::cast_slice(&vectors[range.clone()])));
@@ -860,7 +861,11 @@ fn of_bodies(snapshot: &Snapshot, range: Range<usize>) -> Result<Vec<Outgoing<'_
     Ok(fields)
 }
 
-fn integers<'a>(name: &'static str, width: u8, values: &[u64]) -> Result<Outgoing<'a>, Problem> {
+fn integers<'a>(
+    name: &'static str,
+    width: u8,
+    values: &[u64],
+) -> Result<Outgoing<'a>, FormatError> {
     let count = values.len() / usize::from(width);
     Outgoing::new(name, U64, width, count, Cow::Owned(raw(values).into_owned()))
 }
@@ -876,15 +881,15 @@ fn raw<T: bytemuck::NoUninit>(values: &[T]) -> Cow<'_, [u8]> {
     )
 }
 
-fn one_f64<'a>(name: &'static str, value: f64) -> Result<Outgoing<'a>, Problem> {
+fn one_f64<'a>(name: &'static str, value: f64) -> Result<Outgoing<'a>, FormatError> {
     Outgoing::new(name, F64, 1, 1, Cow::Owned(value.to_le_bytes().to_vec()))
 }
 
-fn texts<'a>(name: &'static str, texts: &[&str]) -> Result<Outgoing<'a>, Problem> {
+fn texts<'a>(name: &'static str, texts: &[&str]) -> Result<Outgoing<'a>, FormatError> {
     if let Some(text) = texts.iter().find(|text| u32::try_from(text.len()).is_err()) {
         return Err(format!("a text in {name} has {} bytes, which is too long", text.len()));
     }
-    let mut data = Writer::new(ORDER, texts.iter().map(|text| 4 + text.len()).sum());
+    let mut data = ByteWriter::new(ORDER, texts.iter().map(|text| 4 + text.len()).sum());
     for text in texts {
         data.u32(text.len() as u32);
         data.raw(text.as_bytes());
@@ -907,12 +912,12 @@ impl<'a> Outgoing<'a> {
         width: u8,
         count: usize,
         data: Cow<'a, [u8]>,
-    ) -> Result<Self, Problem> {
+    ) -> Result<Self, FormatError> {
         let name = name.as_ref();
         let name_length = u16::try_from(name.len()).map_err(|_| {
             format!("a column's name has {} bytes, but at most 65535 are allowed", name.len())
         })?;
-        let mut head = Writer::new(ORDER, 32 + name.len());
+        let mut head = ByteWriter::new(ORDER, 32 + name.len());
         head.u16(name_length);
         head.raw(&[kind, width]);
         head.u32(0);

@@ -11,19 +11,23 @@ use crate::messages;
 
 /// A kind of bodies in a format, and the component it is read as.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Kind {
+pub(super) struct BodyType {
     pub name: &'static str,
     pub role: Role,
 }
 
-impl Kind {
+impl BodyType {
     pub fn component(&self) -> Component {
         Component::new(self.name, self.role)
     }
 }
 
 /// The index of a kind's component among `components`, to which it is added at the first call.
-pub(super) fn index_of(known: &mut Option<u8>, kind: &Kind, components: &mut Vec<Component>) -> u8 {
+pub(super) fn index_of(
+    known: &mut Option<u8>,
+    kind: &BodyType,
+    components: &mut Vec<Component>,
+) -> u8 {
     *known.get_or_insert_with(|| {
         components.push(kind.component());
         (components.len() - 1) as u8
@@ -75,7 +79,7 @@ pub(super) fn sections<'a>(
 
 /// The bodies of one file of several.
 #[derive(Clone)]
-pub(super) struct Share {
+pub(super) struct FileBodies {
     /// Range within an [`order`].
     pub range: Range<usize>,
     /// Number of bodies by section.
@@ -88,13 +92,13 @@ pub(super) fn shares(
     files: usize,
     sections: usize,
     section: impl Fn(usize) -> usize,
-) -> Vec<Share> {
+) -> Vec<FileBodies> {
     let begin = |k: usize| (order.len() as u128 * k as u128 / files as u128) as usize;
     let share = |k: usize| {
         let range = begin(k)..begin(k + 1);
         let mut counts = vec![0; sections];
         order[range.clone()].iter().for_each(|&i| counts[section(i)] += 1);
-        Share { range, counts }
+        FileBodies { range, counts }
     };
     (0..files).map(share).collect()
 }
@@ -102,7 +106,7 @@ pub(super) fn shares(
 /// Notes what is lost of the components if component c is written as `kinds[kind_of(c)]`.
 pub(super) fn note_components(
     bodies: &Bodies,
-    kinds: &[Kind],
+    kinds: &[BodyType],
     kind_of: impl Fn(&Component) -> usize,
     losses: &mut Losses,
 ) {
@@ -144,7 +148,7 @@ pub(super) fn note_components(
 
 /// What the header of one file says of the whole snapshot.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Stated {
+pub(super) struct StatedHeader {
     /// Number of files.
     pub files: u64,
     pub time: f64,
@@ -158,10 +162,14 @@ pub(super) struct Stated {
 ///
 /// # Errors
 /// Another number of files, time or total in one of them; bodies that do not add up.
-pub(super) fn agree(stated: &[(&Path, Stated)], files: u64, kinds: &[Kind]) -> Result<()> {
+pub(super) fn agree(
+    stated: &[(&Path, StatedHeader)],
+    files: u64,
+    kinds: &[BodyType],
+) -> Result<()> {
     let [(first_path, first), others @ ..] = stated else { return Ok(()) };
     for (path, other) in others {
-        let differ = |what: &str, of: &dyn Fn(&Stated) -> String| {
+        let differ = |what: &str, of: &dyn Fn(&StatedHeader) -> String| {
             let [here, there] = [other, first].map(of);
             let name = messages::path(first_path, messages::PIECE);
             let problem = format!(
@@ -176,7 +184,7 @@ pub(super) fn agree(stated: &[(&Path, Stated)], files: u64, kinds: &[Kind]) -> R
             return differ("the time is", &|stated| format!("{:?}", stated.time));
         }
         if first.totals != other.totals {
-            let totals = |stated: &Stated| format!("{:?}", stated.totals);
+            let totals = |stated: &StatedHeader| format!("{:?}", stated.totals);
             return differ("the bodies by type in all files are", &totals);
         }
     }

@@ -1,9 +1,10 @@
 //! Snapshots: the bodies at one moment in a file, in our own format and in those of other codes.
 //!
 //! Each format is one file or folder here, listed as a module and in [`FORMATS`]. A format reads a
-//! [`Snapshot`] from an [`Input`] (the bytes of one file, or of the several files of a snapshot)
-//! and writes it to an [`Output`]. Both handle files on disk and bytes in memory, so that the same
-//! readers work in a browser, where a snapshot arrives as bytes ([`Source::bytes`]).
+//! [`Snapshot`] from [`InputFiles`] (the bytes of one file, or of the several files of a
+//! snapshot) and writes it to a [`OutputFiles`]. Both handle files on disk and bytes in memory,
+//! so that the same readers work in a browser, where a snapshot arrives as bytes
+//! ([`SnapshotSource::bytes`]).
 //!
 //! What a format cannot hold is never dropped silently: writing returns [`Losses`] in words.
 //! Formats that group bodies by kind (tipsy, GADGET) reorder them, stably within each kind. Numbers
@@ -33,18 +34,18 @@ use crate::units::Units;
 
 pub use column::{Column, ColumnType};
 pub use file::{
-    Endianness, Made, Output, ReadOptions, Series, SnapshotChoice, WriteOptions, by_extension,
+    Endianness, Made, OutputFiles, ReadOptions, Series, SnapshotChoice, WriteOptions, by_extension,
     find, read, read_with, recognise, targets, write,
 };
 pub use gvt::{index_of, listed_files};
 pub use losses::Losses;
 pub use model::Snapshot;
 pub(crate) use rescale::FIELD;
-pub use source::{Input, Source, exists};
+pub use source::{InputFiles, SnapshotSource, exists};
 // Only runs in folders, which a browser does not have, name these.
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) use {
-    gvt::{Listed, Listing, listing, read_rows, share, write_file, write_index},
+    gvt::{ListedFile, Listing, listing, read_rows, share, write_file, write_index},
     rescale::LONGEST_DT,
     source::{file_of, nth},
 };
@@ -66,8 +67,8 @@ pub const FORMATS: &[Format] = &[
 ];
 
 /// What is wrong with a file's content, where, and what was expected; one line without the file's
-/// name, which [`Input`] and [`Output`] prepend.
-type Problem = String;
+/// name, which [`InputFiles`] and [`OutputFiles`] prepend.
+type FormatError = String;
 
 /// A file format.
 #[derive(Debug)]
@@ -96,7 +97,7 @@ pub struct Format {
     /// Reads a snapshot, which has passed [`Snapshot::validate`]; the only options used are
     /// `renumber` and, with [`Format::series`], the number of the snapshot. Callers use
     /// [`read_with`].
-    pub read: fn(&mut Input, &ReadOptions) -> Result<Snapshot>,
+    pub read: fn(&mut InputFiles, &ReadOptions) -> Result<Snapshot>,
     /// Writes the files of a valid snapshot, noting what is lost; `None` for formats that are only
     /// read. Callers use [`write()`].
     pub write: Option<WriteFn>,
@@ -106,7 +107,7 @@ pub struct Format {
 #[derive(Clone, Copy, Debug)]
 pub struct Several {
     /// The number of files with bodies, from any file of the snapshot.
-    pub count: fn(&mut Input) -> Result<u64>,
+    pub count: fn(&mut InputFiles) -> Result<u64>,
     /// For formats with an index, a file with the snapshot's own name that lists the others:
     /// whether these first bytes are those of one.
     pub is_index: Option<fn(head: &[u8]) -> bool>,
@@ -116,7 +117,7 @@ pub struct Several {
 pub type TimesFn = fn(&[u8]) -> Result<Vec<f64>, String>;
 
 /// The type of [`Format::write`].
-pub type WriteFn = fn(&Snapshot, &WriteOptions, &mut Output, &mut Losses) -> Result<()>;
+pub type WriteFn = fn(&Snapshot, &WriteOptions, &mut OutputFiles, &mut Losses) -> Result<()>;
 
 /// A suffix of a format's name that sets a write option, such as `-be`.
 #[derive(Debug)]

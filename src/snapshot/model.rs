@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::{Column, Problem};
+use super::{Column, FormatError};
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 use crate::units::Units;
@@ -96,7 +96,7 @@ impl Snapshot {
     }
 
     /// The last step of every reader: returns the snapshot if it is valid.
-    pub(super) fn checked(self) -> Result<Self, Problem> {
+    pub(super) fn checked(self) -> Result<Self, FormatError> {
         match self.validate() {
             Ok(()) => Ok(self),
             Err(error) => Err(error.to_string()),

@@ -32,11 +32,11 @@ use std::collections::BTreeMap;
 
 use glam::DVec3;
 
-use super::bytes::{Reader, Writer};
-use super::kinds::{Kind, gadget_name, note_components};
+use super::bytes::{ByteReader, ByteWriter};
+use super::kinds::{BodyType, gadget_name, note_components};
 use super::{
-    BIG_ENDIAN, Column, ColumnType, Confidence, Endianness, Format, LITTLE_ENDIAN, Losses, Problem,
-    RAW_UNITS, ReadOptions, Snapshot, SnapshotChoice, WriteOptions,
+    BIG_ENDIAN, Column, ColumnType, Confidence, Endianness, Format, FormatError, LITTLE_ENDIAN,
+    Losses, RAW_UNITS, ReadOptions, Snapshot, SnapshotChoice, WriteOptions,
 };
 use crate::bodies::{Bodies, Component, Role};
 use crate::messages;
@@ -140,7 +140,7 @@ struct Item<'a> {
 
 impl Item<'_> {
     /// A problem with this item.
-    pub fn wrong(&self, problem: impl AsRef<str>) -> Problem {
+    pub fn wrong(&self, problem: impl AsRef<str>) -> FormatError {
         let name = messages::piece(self.name);
         format!("the item '{name}' at byte {} {}", self.at, problem.as_ref())
     }
@@ -153,7 +153,7 @@ impl Item<'_> {
 
     /// The values of an array of floating-point numbers of these dimensions, or of a single value
     /// if there are none, as f64.
-    pub fn reals(&self, shape: &[u64]) -> Result<Vec<f64>, Problem> {
+    pub fn reals(&self, shape: &[u64]) -> Result<Vec<f64>, FormatError> {
         let order = self.endianness;
         let bytes = self.real_bytes(shape)?;
         Ok(match self.kind {
@@ -163,12 +163,12 @@ impl Item<'_> {
     }
 
     /// The bytes of [`Item::reals`].
-    pub fn real_bytes(&self, shape: &[u64]) -> Result<&[u8], Problem> {
+    pub fn real_bytes(&self, shape: &[u64]) -> Result<&[u8], FormatError> {
         self.typed(shape, b"fd", "floating-point numbers (f or d)")
     }
 
     /// As [`Item::reals`] for whole numbers.
-    pub fn integers(&self, shape: &[u64]) -> Result<Vec<i64>, Problem> {
+    pub fn integers(&self, shape: &[u64]) -> Result<Vec<i64>, FormatError> {
         let order = self.endianness;
         let bytes = self.typed(shape, b"sil", "whole numbers (s, i or l)")?;
         Ok(match self.kind {
@@ -178,7 +178,7 @@ impl Item<'_> {
         })
     }
 
-    fn typed(&self, shape: &[u64], kinds: &[u8], what: &str) -> Result<&[u8], Problem> {
+    fn typed(&self, shape: &[u64], kinds: &[u8], what: &str) -> Result<&[u8], FormatError> {
         // A single value may also be an array of one.
         let is_one = |shape: &[u64]| shape.iter().all(|size| *size == 1);
         if self.shape != shape && !(is_one(shape) && is_one(&self.shape)) {
@@ -201,14 +201,14 @@ impl Item<'_> {
 
 /// Reads the items of a file in order, with the sets they are in.
 struct Items<'a> {
-    reader: Reader<'a>,
+    reader: ByteReader<'a>,
     /// Names of the sets around the next item, the outermost first.
     pub sets: Vec<&'a str>,
 }
 
 impl<'a> Items<'a> {
     pub fn new(bytes: &'a [u8]) -> Self {
-        Self { reader: Reader::new(bytes, Endianness::Little), sets: Vec::new() }
+        Self { reader: ByteReader::new(bytes, Endianness::Little), sets: Vec::new() }
     }
 
     /// The next item; `None` at the end of the file, if no set is open there. The first item within
@@ -302,13 +302,13 @@ impl<'a> Items<'a> {
 #[derive(Debug)]
 enum Stop {
     /// The file ends inside an item or a set.
-    Early(Problem),
+    Early(FormatError),
     /// The item makes no sense.
-    Damage(Problem),
+    Damage(FormatError),
 }
 
 impl Stop {
-    pub fn problem(self) -> Problem {
+    pub fn problem(self) -> FormatError {
         match self {
             Self::Early(problem) | Self::Damage(problem) => problem,
         }
@@ -324,7 +324,7 @@ const BODIES: [&str; 6] = ["CoordSystem", "Mass", "PhaseSpace", "Position", "Vel
 const LONGEST_HISTORY: usize = 1 << 16;
 
 /// A set `SnapShot`.
-struct Found<'a> {
+struct NemoSnapshot<'a> {
     /// Offset in the file.
     at: usize,
     parameters: BTreeMap<&'a str, Item<'a>>,
@@ -333,13 +333,13 @@ struct Found<'a> {
     earlier_mass: Option<Item<'a>>,
 }
 
-impl Found<'_> {
+impl NemoSnapshot<'_> {
     fn has_bodies(&self) -> bool {
         ["PhaseSpace", "Position"].iter().any(|name| self.particles.contains_key(name))
     }
 
     /// Number of bodies, for which there are that many coordinates.
-    fn n(&self) -> Result<u64, Problem> {
+    fn n(&self) -> Result<u64, FormatError> {
         let Some(stated) = self.parameters.get("Nobj") else {
             let any = self.particles.get("PhaseSpace").or_else(|| self.particles.get("Position"));
             return Ok(any.and_then(|item| item.shape.first().copied()).unwrap_or(0));
@@ -349,25 +349,25 @@ impl Found<'_> {
     }
 
     /// The time, if it is stated.
-    fn time(&self) -> Result<Option<f64>, Problem> {
+    fn time(&self) -> Result<Option<f64>, FormatError> {
         self.parameters.get("Time").map(|item| item.reals(&[]).map(|time| time[0])).transpose()
     }
 }
 
 /// The content of a file.
 #[derive(Default)]
-struct Content<'a> {
-    snapshots: Vec<Found<'a>>,
+struct NemoContent<'a> {
+    snapshots: Vec<NemoSnapshot<'a>>,
     headline: Option<String>,
     history: Vec<String>,
     notes: Vec<String>,
 }
 
 /// Finds all snapshots without reading their values.
-fn scan(bytes: &[u8]) -> Result<Content<'_>, Problem> {
+fn scan(bytes: &[u8]) -> Result<NemoContent<'_>, FormatError> {
     let mut items = Items::new(bytes);
-    let mut content = Content::default();
-    let mut current: Option<Found> = None;
+    let mut content = NemoContent::default();
+    let mut current: Option<NemoSnapshot> = None;
     let mut mass: Option<Item> = None;
     let (mut others, mut history) = (Vec::new(), 0);
     loop {
@@ -388,12 +388,12 @@ fn scan(bytes: &[u8]) -> Result<Content<'_>, Problem> {
             (["SnapShot"], BEGIN, _) => {
                 let (parameters, particles) = (BTreeMap::new(), BTreeMap::new());
                 let earlier_mass = mass.clone();
-                current = Some(Found { at: item.at, parameters, particles, earlier_mass });
+                current = Some(NemoSnapshot { at: item.at, parameters, particles, earlier_mass });
             }
             ([], END, _) => {
                 let Some(found) = current.take() else { continue };
                 mass = found.particles.get("Mass").cloned().or(mass);
-                content.snapshots.extend(Some(found).filter(Found::has_bodies));
+                content.snapshots.extend(Some(found).filter(NemoSnapshot::has_bodies));
             }
             (_, BEGIN | END, _) => {}
             (["SnapShot", set @ ("Parameters" | "Particles")], _, name) => {
@@ -434,12 +434,12 @@ fn scan(bytes: &[u8]) -> Result<Content<'_>, Problem> {
 }
 
 /// The times of the snapshots of a file; 0 where none is stated.
-fn times(bytes: &[u8]) -> Result<Vec<f64>, Problem> {
+fn times(bytes: &[u8]) -> Result<Vec<f64>, FormatError> {
     let content = scan(bytes)?;
     content.snapshots.iter().map(|found| Ok(found.time()?.unwrap_or(0.0))).collect()
 }
 
-fn read(bytes: &[u8], options: &ReadOptions) -> Result<Snapshot, Problem> {
+fn read(bytes: &[u8], options: &ReadOptions) -> Result<Snapshot, FormatError> {
     let content = scan(bytes)?;
     let chosen = match options.snapshot {
         Some(SnapshotChoice::Number(number)) => usize::try_from(number).unwrap_or(usize::MAX),
@@ -458,7 +458,7 @@ fn read(bytes: &[u8], options: &ReadOptions) -> Result<Snapshot, Problem> {
     snapshot.checked()
 }
 
-fn build(found: &Found, renumber: bool) -> Result<Snapshot, Problem> {
+fn build(found: &NemoSnapshot, renumber: bool) -> Result<Snapshot, FormatError> {
     let n = found.n()?;
     let item = |name: &str| found.particles.get(name);
     if let Some(system) = item("CoordSystem") {
@@ -544,12 +544,17 @@ fn build(found: &Found, renumber: bool) -> Result<Snapshot, Problem> {
     Ok(snapshot)
 }
 
-fn vectors(item: &Item, n: u64) -> Result<Vec<DVec3>, Problem> {
+fn vectors(item: &Item, n: u64) -> Result<Vec<DVec3>, FormatError> {
     Ok(item.reals(&[n, 3])?.chunks_exact(3).map(DVec3::from_slice).collect())
 }
 
 /// Adds the columns of an item in its own type.
-fn extend(snapshot: &mut Snapshot, item: &Item, columns: &[&str], n: u64) -> Result<(), Problem> {
+fn extend(
+    snapshot: &mut Snapshot,
+    item: &Item,
+    columns: &[&str],
+    n: u64,
+) -> Result<(), FormatError> {
     let width = columns.len();
     let shape = [n, 3];
     let data = item.real_bytes(if width == 1 { &shape[..1] } else { &shape })?;
@@ -565,13 +570,13 @@ fn extend(snapshot: &mut Snapshot, item: &Item, columns: &[&str], n: u64) -> Res
 // Writing NEMO files.
 
 /// The one component of a file.
-const KINDS: &[Kind] = &[Kind { name: "bodies", role: Role::Star }];
+const KINDS: &[BodyType] = &[BodyType { name: "bodies", role: Role::Star }];
 
 fn write(
     snapshot: &Snapshot,
     options: &WriteOptions,
     losses: &mut Losses,
-) -> Result<Vec<u8>, Problem> {
+) -> Result<Vec<u8>, FormatError> {
     let bodies = &snapshot.bodies;
     let n = bodies.len();
     if i32::try_from(n).is_err() {
@@ -580,7 +585,7 @@ fn write(
     note_components(bodies, KINDS, |_| 0, losses);
     losses.note_units(&snapshot.units, &Units::default());
     losses.note_attributes(snapshot, |key| [HEADLINE, HISTORY].contains(&key));
-    let mut out = Out(Writer::new(options.endianness.unwrap_or_default(), 512 + 64 * n));
+    let mut out = Out(ByteWriter::new(options.endianness.unwrap_or_default(), 512 + 64 * n));
     let text = |key: &str| snapshot.attributes.get(key).map(String::as_str);
     for line in text(HISTORY).into_iter().flat_map(str::lines) {
         out.text("History", line)?;
@@ -661,7 +666,7 @@ fn columns(snapshot: &Snapshot, out: &mut Out, losses: &mut Losses) {
 }
 
 /// Writes items.
-struct Out(Writer);
+struct Out(ByteWriter);
 
 impl Out {
     /// Everything of an item but its data.
@@ -686,7 +691,7 @@ impl Out {
         self.header(END, "", &[]);
     }
 
-    fn text(&mut self, name: &str, text: &str) -> Result<(), Problem> {
+    fn text(&mut self, name: &str, text: &str) -> Result<(), FormatError> {
         let text = text.replace('\0', " ");
         if i32::try_from(text.len() + 1).is_err() {
             return Err(format!("the attribute of {} bytes is too long for '{name}'", text.len()));

@@ -5,49 +5,49 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{Problem, Several};
+use super::{FormatError, Several};
 use crate::error::{Error, Result};
-use crate::files::Found;
+use crate::files::PathKind;
 use crate::{files, messages};
 
 /// The source from which a snapshot is read.
 #[derive(Clone, Debug)]
-pub struct Source<'a>(Kind<'a>);
+pub struct SnapshotSource<'a>(SourceKind<'a>);
 
 #[derive(Clone, Debug)]
-enum Kind<'a> {
+enum SourceKind<'a> {
     Bytes { name: &'a str, bytes: &'a [u8] },
     Path(PathBuf),
-    Parts(Vec<Source<'a>>),
+    Parts(Vec<SnapshotSource<'a>>),
 }
 
-impl<'a> Source<'a> {
+impl<'a> SnapshotSource<'a> {
     /// A file. For a snapshot in several files: any one of them, `snap_000.3`, their common name,
     /// `snap_000` (of `snap_000.3.hdf5` also `snap_000.hdf5`), or a folder that holds one such snapshot; the others are found in the same
     /// folder.
     pub fn path(path: impl AsRef<Path>) -> Self {
-        Self(Kind::Path(path.as_ref().to_owned()))
+        Self(SourceKind::Path(path.as_ref().to_owned()))
     }
 
     /// The bytes of a whole file. `name` is the file's name as far as known: its extension helps to
     /// recognise the format, and error messages begin with it.
     pub fn bytes(name: &'a str, bytes: &'a [u8]) -> Self {
-        Self(Kind::Bytes { name, bytes })
+        Self(SourceKind::Bytes { name, bytes })
     }
 
     /// All files of one snapshot, in any order and from any folders: the numbers at the end of
     /// their names (`snap_000.3`) identify them.
     pub fn parts(parts: impl IntoIterator<Item = Self>) -> Self {
-        Self(Kind::Parts(parts.into_iter().collect()))
+        Self(SourceKind::Parts(parts.into_iter().collect()))
     }
 
     /// The file by which the format is recognised.
-    pub(super) fn first(&self) -> Result<Part<'a>> {
+    pub(super) fn first(&self) -> Result<InputFile<'a>> {
         match &self.0 {
-            Kind::Bytes { name, bytes } => Part::of_bytes(name, bytes),
-            Kind::Path(path) => Part::on_disk(first(path)?),
+            SourceKind::Bytes { name, bytes } => InputFile::of_bytes(name, bytes),
+            SourceKind::Path(path) => InputFile::on_disk(first(path)?),
             // An index has the shortest name.
-            Kind::Parts(parts) => match parts.iter().min_by_key(|part| part.name().len()) {
+            SourceKind::Parts(parts) => match parts.iter().min_by_key(|part| part.name().len()) {
                 Some(part) => part.first(),
                 None => Err(Error::value("the number of files of a snapshot", 0, "at least 1")),
             },
@@ -57,7 +57,7 @@ impl<'a> Source<'a> {
     /// The first file of another snapshot that the name of this file may mean.
     pub(super) fn namesake(&self) -> Option<PathBuf> {
         match &self.0 {
-            Kind::Path(path) if path.is_file() => firsts_of(path).next(),
+            SourceKind::Path(path) if path.is_file() => firsts_of(path).next(),
             _ => None,
         }
     }
@@ -65,16 +65,16 @@ impl<'a> Source<'a> {
     /// The name of a file; nothing for several.
     fn name(&self) -> &OsStr {
         match &self.0 {
-            Kind::Bytes { name, .. } => Path::new(name),
-            Kind::Path(path) => path,
-            Kind::Parts(_) => Path::new(""),
+            SourceKind::Bytes { name, .. } => Path::new(name),
+            SourceKind::Path(path) => path,
+            SourceKind::Parts(_) => Path::new(""),
         }
         .file_name()
         .unwrap_or_default()
     }
 
     /// The `first` file of a format whose snapshots are single files.
-    pub(super) fn only(self, first: Part<'a>, only: Option<u64>) -> Result<Input<'a>> {
+    pub(super) fn only(self, first: InputFile<'a>, only: Option<u64>) -> Result<InputFiles<'a>> {
         self.unlisted(first, 1, only)
     }
 
@@ -82,10 +82,10 @@ impl<'a> Source<'a> {
     /// file of that number, after the index if there is one.
     pub(super) fn gather(
         self,
-        first: Part<'a>,
+        first: InputFile<'a>,
         several: &Several,
         only: Option<u64>,
-    ) -> Result<Input<'a>> {
+    ) -> Result<InputFiles<'a>> {
         let (first, files) = counted(first, several)?;
         match several.is_index {
             Some(is_index) if files > 1 => {
@@ -98,21 +98,26 @@ impl<'a> Source<'a> {
                     return Err(Error::file(&index.path, problem));
                 }
                 refuse_number(only, files)?;
-                Ok(Input { is_listed: true, ..Input::new(self.listed(index, files, only)?, files) })
+                Ok(InputFiles {
+                    is_listed: true,
+                    ..InputFiles::new(self.listed(index, files, only)?, files)
+                })
             }
             _ => self.unlisted(first, files, only),
         }
     }
 
     /// The index of the snapshot to which the file `part`, one of `files`, belongs.
-    fn index(&self, part: &Part<'a>, files: u64) -> Result<Part<'a>> {
+    fn index(&self, part: &InputFile<'a>, files: u64) -> Result<InputFile<'a>> {
         let base = number_of(part, files)?.base;
-        if matches!(self.0, Kind::Path(_)) && files::exists(&base) {
-            return Part::on_disk(base);
+        if matches!(self.0, SourceKind::Path(_)) && files::exists(&base) {
+            return InputFile::on_disk(base);
         }
         let base = messages::path(&base, messages::PIECE);
         let missing = match self.0 {
-            Kind::Path(_) => "is not there: the snapshot was never finished, or the file was moved",
+            SourceKind::Path(_) => {
+                "is not there: the snapshot was never finished, or the file was moved"
+            }
             _ => "was not given: all of them are needed",
         };
         let problem = format!("is {}, but their index {base} {missing}", part_of_several(files));
@@ -120,14 +125,19 @@ impl<'a> Source<'a> {
     }
 
     /// The index and the files that it lists, which have its name with their numbers.
-    fn listed(self, index: Part<'a>, files: u64, only: Option<u64>) -> Result<Vec<Part<'a>>> {
+    fn listed(
+        self,
+        index: InputFile<'a>,
+        files: u64,
+        only: Option<u64>,
+    ) -> Result<Vec<InputFile<'a>>> {
         let numbers = only.map_or(0..files, |only| only..only + 1);
         let missing = |path: &Path, is: &str| {
             let name = messages::path(path, messages::PIECE);
             let problem = format!("is the index of a snapshot in {files} files, but {name} {is}");
             Err(Error::file(&index.path, problem))
         };
-        if let Kind::Parts(parts) = &self.0
+        if let SourceKind::Parts(parts) = &self.0
             && parts.len() as u64 > files + 1
         {
             let given = parts.len() - 1;
@@ -140,13 +150,17 @@ impl<'a> Source<'a> {
         for path in numbers.map(|k| nth(&index.path, k)) {
             let name = path.file_name();
             match &self.0 {
-                Kind::Path(_) if files::exists(&path) => found.push(Part::on_disk(path)?),
-                Kind::Path(_) => return missing(&path, "is not there"),
-                Kind::Parts(parts) => match parts.iter().find(|part| Some(part.name()) == name) {
-                    Some(part) => found.push(part.first()?),
-                    None => return missing(&path, "was not given"),
-                },
-                Kind::Bytes { .. } => return missing(&path, "was not given"),
+                SourceKind::Path(_) if files::exists(&path) => {
+                    found.push(InputFile::on_disk(path)?)
+                }
+                SourceKind::Path(_) => return missing(&path, "is not there"),
+                SourceKind::Parts(parts) => {
+                    match parts.iter().find(|part| Some(part.name()) == name) {
+                        Some(part) => found.push(part.first()?),
+                        None => return missing(&path, "was not given"),
+                    }
+                }
+                SourceKind::Bytes { .. } => return missing(&path, "was not given"),
             }
         }
         found.insert(0, index);
@@ -154,34 +168,39 @@ impl<'a> Source<'a> {
     }
 
     /// All `files` of a snapshot without an index; with `only`, just the file of that number.
-    fn unlisted(self, first: Part<'a>, files: u64, only: Option<u64>) -> Result<Input<'a>> {
+    fn unlisted(
+        self,
+        first: InputFile<'a>,
+        files: u64,
+        only: Option<u64>,
+    ) -> Result<InputFiles<'a>> {
         refuse_number(only, files)?;
         let found = match self.0 {
-            Kind::Parts(parts) => given(parts, files, only)?,
-            Kind::Path(requested) if files == 1 => {
+            SourceKind::Parts(parts) => given(parts, files, only)?,
+            SourceKind::Path(requested) if files == 1 => {
                 refuse_common_name(&requested, &first)?;
                 vec![first]
             }
-            Kind::Path(_) => siblings(first, files, only)?,
-            Kind::Bytes { .. } if files > 1 && only.is_none() => {
+            SourceKind::Path(_) => siblings(first, files, only)?,
+            SourceKind::Bytes { .. } if files > 1 && only.is_none() => {
                 let problem = format!("is {}: all of them are needed", part_of_several(files));
                 return Err(Error::file(&first.path, problem));
             }
-            Kind::Bytes { .. } => vec![first],
+            SourceKind::Bytes { .. } => vec![first],
         };
-        Ok(Input::new(found, files))
+        Ok(InputFiles::new(found, files))
     }
 }
 
-impl<P: AsRef<Path> + ?Sized> From<&P> for Source<'_> {
+impl<P: AsRef<Path> + ?Sized> From<&P> for SnapshotSource<'_> {
     fn from(path: &P) -> Self {
         Self::path(path)
     }
 }
 
-impl From<PathBuf> for Source<'_> {
+impl From<PathBuf> for SnapshotSource<'_> {
     fn from(path: PathBuf) -> Self {
-        Self(Kind::Path(path))
+        Self(SourceKind::Path(path))
     }
 }
 
@@ -192,8 +211,8 @@ pub fn exists(path: impl AsRef<Path>) -> bool {
 }
 
 /// The file, and the number of files that it says there are.
-fn counted<'a>(part: Part<'a>, several: &Several) -> Result<(Part<'a>, u64)> {
-    let mut input = Input::new(vec![part], 1);
+fn counted<'a>(part: InputFile<'a>, several: &Several) -> Result<(InputFile<'a>, u64)> {
+    let mut input = InputFiles::new(vec![part], 1);
     let files = (several.count)(&mut input)?.max(1);
     Ok((input.parts.swap_remove(0), files))
 }
@@ -209,7 +228,7 @@ fn part_of_several(files: u64) -> String {
 }
 
 /// The number in a file's name, and the rest of the name.
-fn number_of(part: &Part, files: u64) -> Result<Numbered> {
+fn number_of(part: &InputFile, files: u64) -> Result<Numbered> {
     let wrong = |problem: &str| {
         Err(Error::file(
             &part.path,
@@ -224,10 +243,10 @@ fn number_of(part: &Part, files: u64) -> Result<Numbered> {
 }
 
 /// Finds the other files in the folder of the first.
-fn siblings<'a>(first: Part<'a>, files: u64, only: Option<u64>) -> Result<Vec<Part<'a>>> {
+fn siblings<'a>(first: InputFile<'a>, files: u64, only: Option<u64>) -> Result<Vec<InputFile<'a>>> {
     let name = number_of(&first, files)?;
     if let Some(only) = only {
-        return Ok(vec![Part::on_disk(name.nth(only))?]);
+        return Ok(vec![InputFile::on_disk(name.nth(only))?]);
     }
     // The search ends at the first missing file, whatever number of files the first one claims.
     let mut found = Vec::new();
@@ -238,15 +257,19 @@ fn siblings<'a>(first: Part<'a>, files: u64, only: Option<u64>) -> Result<Vec<Pa
             let problem = format!("is {}, but {missing} is not there", part_of_several(files));
             return Err(Error::file(&first.path, problem));
         }
-        found.push(Part::on_disk(path)?);
+        found.push(InputFile::on_disk(path)?);
     }
     found.insert(name.number as usize, first);
     Ok(found)
 }
 
 /// The given files, sorted by number.
-fn given<'a>(sources: Vec<Source<'a>>, files: u64, only: Option<u64>) -> Result<Vec<Part<'a>>> {
-    let opened = sources.iter().map(Source::first).collect::<Result<Vec<_>>>()?;
+fn given<'a>(
+    sources: Vec<SnapshotSource<'a>>,
+    files: u64,
+    only: Option<u64>,
+) -> Result<Vec<InputFile<'a>>> {
+    let opened = sources.iter().map(SnapshotSource::first).collect::<Result<Vec<_>>>()?;
     if opened.len() as u64 != files {
         let problem = format!("is {}, but {} were given", part_of_several(files), opened.len());
         return Err(Error::file(&opened[0].path, problem));
@@ -264,13 +287,13 @@ fn given<'a>(sources: Vec<Source<'a>>, files: u64, only: Option<u64>) -> Result<
         let problem = format!("is file {} of a snapshot for the second time", twice[1].0);
         return Err(Error::file(&twice[1].1.path, problem));
     }
-    let is_requested = |(number, _): &(u64, Part)| only.is_none_or(|only| only == *number);
+    let is_requested = |(number, _): &(u64, InputFile)| only.is_none_or(|only| only == *number);
     Ok(numbered.into_iter().filter(is_requested).map(|(_, part)| part).collect())
 }
 
 /// `snap` refers to `snap.0` only if that is the first of several files: snapshots of a time series
 /// may have such names too.
-fn refuse_common_name(requested: &Path, first: &Part) -> Result<()> {
+fn refuse_common_name(requested: &Path, first: &InputFile) -> Result<()> {
     if requested == first.path {
         return Ok(());
     }
@@ -286,17 +309,17 @@ fn refuse_common_name(requested: &Path, first: &Part) -> Result<()> {
 const HEAD: u64 = 64 * 1024;
 
 /// The files of one snapshot in the order of their numbers, not yet read. An index comes first.
-pub struct Input<'a> {
-    parts: Vec<Part<'a>>,
+pub struct InputFiles<'a> {
+    parts: Vec<InputFile<'a>>,
     files: u64,
     is_listed: bool,
 }
 
 /// One file.
-pub(super) struct Part<'a> {
+pub(super) struct InputFile<'a> {
     /// Its name, which begins error messages.
     pub path: PathBuf,
-    content: Content<'a>,
+    content: FileBytes<'a>,
 }
 
 /// Where one file is.
@@ -308,17 +331,17 @@ pub(super) struct Stored<'a> {
     pub bytes: Option<&'a [u8]>,
 }
 
-enum Content<'a> {
+enum FileBytes<'a> {
     Bytes(&'a [u8]),
     /// The file's length, and the bytes read so far.
     OnDisk(u64, Vec<u8>),
 }
 
-impl<'a> Part<'a> {
+impl<'a> InputFile<'a> {
     pub fn of_bytes(name: &str, bytes: &'a [u8]) -> Result<Self> {
         let path = PathBuf::from(name);
         refuse_empty(&path, bytes.len() as u64)?;
-        Ok(Self { path, content: Content::Bytes(bytes) })
+        Ok(Self { path, content: FileBytes::Bytes(bytes) })
     }
 
     pub fn on_disk(path: PathBuf) -> Result<Self> {
@@ -327,11 +350,11 @@ impl<'a> Part<'a> {
             Err(Error::file(&path, format!("is {is}, but a snapshot file was expected")))
         };
         match found {
-            Found::Folder => wrong("a folder"),
-            Found::Other => wrong("not an ordinary file"),
-            Found::File(length) => {
+            PathKind::Folder => wrong("a folder"),
+            PathKind::Other => wrong("not an ordinary file"),
+            PathKind::File(length) => {
                 refuse_empty(&path, length)?;
-                Ok(Self { path, content: Content::OnDisk(length, Vec::new()) })
+                Ok(Self { path, content: FileBytes::OnDisk(length, Vec::new()) })
             }
         }
     }
@@ -339,8 +362,8 @@ impl<'a> Part<'a> {
     /// Length of the file in bytes.
     pub fn length(&self) -> u64 {
         match &self.content {
-            Content::Bytes(bytes) => bytes.len() as u64,
-            Content::OnDisk(length, _) => *length,
+            FileBytes::Bytes(bytes) => bytes.len() as u64,
+            FileBytes::OnDisk(length, _) => *length,
         }
     }
 
@@ -352,7 +375,7 @@ impl<'a> Part<'a> {
 
     /// Reads the first `count` bytes, or all if there are fewer.
     fn read(&mut self, count: u64) -> Result<()> {
-        let Content::OnDisk(length, bytes) = &mut self.content else { return Ok(()) };
+        let FileBytes::OnDisk(length, bytes) = &mut self.content else { return Ok(()) };
         let count = count.min(*length);
         let rest = count.saturating_sub(bytes.len() as u64);
         if rest == 0 {
@@ -373,15 +396,15 @@ impl<'a> Part<'a> {
 
     #[cfg(feature = "hdf5")]
     fn stored(&self) -> Stored<'_> {
-        let is_on_disk = matches!(self.content, Content::OnDisk(..));
+        let is_on_disk = matches!(self.content, FileBytes::OnDisk(..));
         let bytes = (cfg!(target_arch = "wasm32") || !is_on_disk).then(|| self.bytes());
         Stored { path: &self.path, bytes }
     }
 
     fn bytes(&self) -> &[u8] {
         match &self.content {
-            Content::Bytes(bytes) => bytes,
-            Content::OnDisk(_, bytes) => bytes,
+            FileBytes::Bytes(bytes) => bytes,
+            FileBytes::OnDisk(_, bytes) => bytes,
         }
     }
 }
@@ -393,9 +416,9 @@ fn refuse_empty(path: &Path, length: u64) -> Result<()> {
     }
 }
 
-impl<'a> Input<'a> {
+impl<'a> InputFiles<'a> {
     /// Takes `parts` of a snapshot of `files` files: all of them, or one.
-    pub(super) fn new(parts: Vec<Part<'a>>, files: u64) -> Self {
+    pub(super) fn new(parts: Vec<InputFile<'a>>, files: u64) -> Self {
         Self { parts, files, is_listed: false }
     }
 
@@ -432,12 +455,12 @@ impl<'a> Input<'a> {
                 part.read(u64::MAX)?;
             }
         }
-        Ok(self.parts.iter().map(Part::stored).collect())
+        Ok(self.parts.iter().map(InputFile::stored).collect())
     }
 
     /// Length of all files in bytes.
     pub(super) fn length(&self) -> u64 {
-        self.parts.iter().map(Part::length).fold(0, u64::saturating_add)
+        self.parts.iter().map(InputFile::length).fold(0, u64::saturating_add)
     }
 
     /// Reads all of the first file.
@@ -450,12 +473,12 @@ impl<'a> Input<'a> {
     /// Reads the files after the first one after another, so that only one is in memory.
     pub(super) fn load_others(
         &mut self,
-        mut receive: impl FnMut(usize, &[u8]) -> Result<(), Problem>,
+        mut receive: impl FnMut(usize, &[u8]) -> Result<(), FormatError>,
     ) -> Result<()> {
         for (k, part) in self.parts[1..].iter_mut().enumerate() {
             part.read(u64::MAX)?;
             receive(k, part.bytes()).map_err(|problem| Error::file(&part.path, problem))?;
-            if let Content::OnDisk(_, bytes) = &mut part.content {
+            if let FileBytes::OnDisk(_, bytes) = &mut part.content {
                 *bytes = Vec::new();
             }
         }
@@ -471,7 +494,10 @@ impl<'a> Input<'a> {
     }
 
     /// Reads a format that always has a single file.
-    pub(super) fn whole<T>(&mut self, read: impl FnOnce(&[u8]) -> Result<T, Problem>) -> Result<T> {
+    pub(super) fn whole<T>(
+        &mut self,
+        read: impl FnOnce(&[u8]) -> Result<T, FormatError>,
+    ) -> Result<T> {
         let (path, bytes) = self.load_first()?;
         read(bytes).map_err(|problem| Error::file(path, problem))
     }

@@ -31,12 +31,12 @@ use std::collections::BTreeMap;
 use glam::DVec3;
 use rayon::prelude::*;
 
-use super::bytes::{Reader, SHARE, Writer};
-use super::kinds::{Kind, gadget_name, index_of, note_components, order, sections};
+use super::bytes::{ByteReader, ByteWriter, SHARE};
+use super::kinds::{BodyType, gadget_name, index_of, note_components, order, sections};
 use super::losses::Narrow;
 use super::{
-    BIG_ENDIAN, Column, Confidence, Endianness, Format, LITTLE_ENDIAN, Losses, Modifier, Problem,
-    RAW_UNITS, Snapshot, WriteOptions,
+    BIG_ENDIAN, Column, Confidence, Endianness, Format, FormatError, LITTLE_ENDIAN, Losses,
+    Modifier, RAW_UNITS, Snapshot, WriteOptions,
 };
 use crate::bodies::{Bodies, Component, Role};
 use crate::units::Units;
@@ -89,18 +89,18 @@ const SECTION_GAS: usize = 0;
 const SECTION_DARK: usize = 1;
 
 /// The components of a plain file's bodies, by section.
-const KINDS: &[Kind] = &[
-    Kind { name: "gas", role: Role::Gas },
-    Kind { name: "halo", role: Role::Halo },
-    Kind { name: "stars", role: Role::Star },
+const KINDS: &[BodyType] = &[
+    BodyType { name: "gas", role: Role::Gas },
+    BodyType { name: "halo", role: Role::Halo },
+    BodyType { name: "stars", role: Role::Star },
 ];
 
 /// The components of the bodies of a file with ids.
-const KINDS_WITH_IDS: &[Kind] = &[
-    Kind { name: "gas", role: Role::Gas },
-    Kind { name: "halo", role: Role::Halo },
-    Kind { name: "disk", role: Role::Disk },
-    Kind { name: "bulge", role: Role::Bulge },
+const KINDS_WITH_IDS: &[BodyType] = &[
+    BodyType { name: "gas", role: Role::Gas },
+    BodyType { name: "halo", role: Role::Halo },
+    BodyType { name: "disk", role: Role::Disk },
+    BodyType { name: "bulge", role: Role::Bulge },
 ];
 
 const KIND_DISK: usize = 2;
@@ -125,14 +125,14 @@ const fn record_bytes(section: usize) -> usize {
 // Reading tipsy files.
 
 /// The header's 28 bytes.
-struct Header {
+struct TipsyHeader {
     endianness: Endianness,
     time: f64,
     total: i32,
     counts: [i32; 3],
 }
 
-impl Header {
+impl TipsyHeader {
     /// The header in this byte order; `None` if its number of dimensions is then not 3.
     fn parse(head: &[u8], endianness: Endianness) -> Option<Self> {
         let number = |at| endianness.i32(&head[at..]);
@@ -170,7 +170,7 @@ impl Header {
 }
 
 fn recognise(head: &[u8], length: u64) -> Confidence {
-    let Some(header) = head.get(..28).and_then(Header::find) else { return Confidence::No };
+    let Some(header) = head.get(..28).and_then(TipsyHeader::find) else { return Confidence::No };
     let records = header.records_length();
     match header.counts_fit() {
         true if length == 28 + records || length == 32 + records => Confidence::Sure,
@@ -179,9 +179,9 @@ fn recognise(head: &[u8], length: u64) -> Confidence {
     }
 }
 
-fn read(bytes: &[u8]) -> Result<Snapshot, Problem> {
-    let head = Reader::new(bytes, Endianness::Little).take(28, "a tipsy header")?;
-    let header = Header::find(head).ok_or_else(|| {
+fn read(bytes: &[u8]) -> Result<Snapshot, FormatError> {
+    let head = ByteReader::new(bytes, Endianness::Little).take(28, "a tipsy header")?;
+    let header = TipsyHeader::find(head).ok_or_else(|| {
         format!(
             "is not a tipsy file: the number of dimensions at byte 12 is {} (little-endian) or {} (big-endian), but must be 3",
             Endianness::Little.i32(&head[12..]),
@@ -211,7 +211,7 @@ fn read(bytes: &[u8]) -> Result<Snapshot, Problem> {
     build(&header, header.sections(&bytes[(length - records) as usize..]))
 }
 
-fn build(header: &Header, sections: [&[u8]; 3]) -> Result<Snapshot, Problem> {
+fn build(header: &TipsyHeader, sections: [&[u8]; 3]) -> Result<Snapshot, FormatError> {
     let value = |record: &[u8], k: usize| header.endianness.f32(&record[4 * k..]);
     let number = |record: &[u8], k: usize| f64::from(value(record, k));
     let with_ids = have_ids(header.endianness, &sections);
@@ -275,7 +275,7 @@ fn build(header: &Header, sections: [&[u8]; 3]) -> Result<Snapshot, Problem> {
     snapshot.checked()
 }
 
-fn fill_zeros(column: &mut [f32], header: &Header, sections: usize, name: &str) {
+fn fill_zeros(column: &mut [f32], header: &TipsyHeader, sections: usize, name: &str) {
     let mut first = 0;
     for (columns, count) in COLUMNS.iter().zip(header.counts).take(sections) {
         let count = count as usize;
@@ -290,7 +290,7 @@ fn fill_zeros(column: &mut [f32], header: &Header, sections: usize, name: &str) 
 /// of the file missing. The values read as masses are then padding (0 or bytes that do not form a
 /// number) and the last words of the records: potentials or ids.
 fn looks_cut(bytes: &[u8]) -> bool {
-    let Some(header) = bytes.get(..28).and_then(Header::find) else { return false };
+    let Some(header) = bytes.get(..28).and_then(TipsyHeader::find) else { return false };
     if !header.counts_fit() || bytes.len() as u64 != 28 + header.records_length() {
         return false;
     }
@@ -342,7 +342,7 @@ fn write(
     snapshot: &Snapshot,
     options: &WriteOptions,
     losses: &mut Losses,
-) -> Result<Vec<u8>, Problem> {
+) -> Result<Vec<u8>, FormatError> {
     let bodies = &snapshot.bodies;
     let with_ids = options.integer_ids.unwrap_or_else(|| {
         snapshot.attributes.get(IDS_ATTRIBUTE).is_some_and(|value| value == "integer")
@@ -368,14 +368,14 @@ fn write(
 
     let header_bytes = if options.short_header == Some(true) { 28 } else { 32 };
     let length: usize = (0..3).map(|s| counts[s] * record_bytes(s)).sum();
-    let mut out = Writer::new(options.endianness.unwrap_or_default(), header_bytes + length);
+    let mut out = ByteWriter::new(options.endianness.unwrap_or_default(), header_bytes + length);
     out.f64(snapshot.time);
     for number in [bodies.len(), 3, counts[0], counts[1], counts[2]] {
         out.u32(number as u32);
     }
     out.raw(&[0; 4][..header_bytes - 28]);
 
-    let columns = Columns::new(snapshot, &order, &counts, with_ids, losses);
+    let columns = TipsyColumns::new(snapshot, &order, &counts, with_ids, losses);
     let mut narrow = ["masses", "positions", "velocities", "extra columns"].map(Narrow::new);
     let [mass, position, velocity, extra] = &mut narrow;
     for &i in &order {
@@ -421,7 +421,11 @@ fn kind_with_ids(component: &Component) -> usize {
 
 /// The ids as the variant requires: unchanged for kinds whose ids all lie in their range, otherwise
 /// numbered from its start.
-fn fitting_ids(bodies: &Bodies, order: &[usize], losses: &mut Losses) -> Result<Vec<u32>, Problem> {
+fn fitting_ids(
+    bodies: &Bodies,
+    order: &[usize],
+    losses: &mut Losses,
+) -> Result<Vec<u32>, FormatError> {
     let mut ids = vec![0; bodies.len()];
     for (k, (first, end)) in ID_RANGES.into_iter().enumerate() {
         let of_kind =
@@ -459,14 +463,14 @@ fn fitting_ids(bodies: &Bodies, order: &[usize], losses: &mut Losses) -> Result<
 }
 
 /// Sources of the values after mass, position and velocity.
-struct Columns<'a> {
+struct TipsyColumns<'a> {
     /// By section and index in its [`COLUMNS`]; `None` means zero.
     sources: [Vec<Option<&'a Column>>; 3],
     /// Used for eps if no column provides it.
     softening: Option<f64>,
 }
 
-impl<'a> Columns<'a> {
+impl<'a> TipsyColumns<'a> {
     fn new(
         snapshot: &'a Snapshot,
         order: &[usize],

@@ -9,10 +9,10 @@ mod steps;
 pub use model::FACTOR;
 #[cfg(not(target_arch = "wasm32"))]
 pub use model::KnownCeilings;
-pub use race::{Outcome, Ranked, Watch, race};
+pub use race::{RaceClock, RaceOutcome, Ranked, race};
 pub use steps::{Tuned, timed, tune_steps};
 
-use self::model::Model;
+use self::model::RaceModel;
 use crate::error::Result;
 use crate::forces::direct::gpu::KernelConfig;
 use crate::forces::direct::gpu::candidates::{Bounds, neighbours, shapes, untiled};
@@ -20,7 +20,7 @@ use crate::measure::{Ceilings, Timer};
 
 /// The input of [`tune`].
 #[derive(Clone, Copy, Debug)]
-pub struct Task<'a> {
+pub struct TuneTask<'a> {
     /// Number of bodies, at least 1.
     pub n: usize,
     /// The shape used without tuning. It is always timed, so that the result is never slower.
@@ -53,11 +53,11 @@ const BEST_OF_FIRST: usize = 3;
 /// [`crate::error::Error::Device`] from the timer; the first rejection if nothing can be timed.
 pub async fn tune(
     timer: &mut impl Timer,
-    task: Task<'_>,
+    task: TuneTask<'_>,
     ceilings: &mut dyn FnMut(f64) -> Option<Ceilings>,
-    watch: &mut Watch<'_>,
-) -> Result<Outcome> {
-    let Task { n, default, bounds, budget_secs } = task;
+    watch: &mut RaceClock<'_>,
+) -> Result<RaceOutcome> {
+    let TuneTask { n, default, bounds, budget_secs } = task;
     let begun = (watch.clock)();
     let found = shapes(default, n, bounds);
     let mut candidates = found.shapes;
@@ -66,7 +66,7 @@ pub async fn tune(
         candidates.insert(0, default);
     }
     let known = if budget_secs > 0.0 { ceilings(CEILINGS * budget_secs) } else { None };
-    let model = known.and_then(|known| Model::new(known, &candidates, n, default.u));
+    let model = known.and_then(|known| RaceModel::new(known, &candidates, n, default.u));
     let always = [default, untiled(default)];
     let admits = |shape: &KernelConfig| {
         always.contains(shape) || model.as_ref().is_none_or(|model| model.admits(shape))
@@ -74,7 +74,7 @@ pub async fn tune(
     let first: Vec<KernelConfig> = candidates.iter().copied().filter(admits).collect();
     let (mut slow, mut beyond_limits) = (candidates.len() - first.len(), found.beyond_limits);
 
-    let left = |watch: &Watch<'_>| budget_secs - ((watch.clock)() - begun);
+    let left = |watch: &RaceClock<'_>| budget_secs - ((watch.clock)() - begun);
     let mut outcome = race(timer, &first, left(watch) * FIRST_RACE, watch).await?;
 
     let best: Vec<KernelConfig> =

@@ -16,14 +16,14 @@ use crate::measure::{CeilingSamples, Effort};
 pub const FACTOR: f64 = 2.0;
 
 /// The model of one device for one number of bodies.
-pub(super) struct Model {
+pub(super) struct RaceModel {
     ceilings: Ceilings,
     n: usize,
     u: u32,
     best_secs: f64,
 }
 
-impl Model {
+impl RaceModel {
     /// A model for `shapes`, with the unrolling `u`. `None` if a ceiling that it needs is not
     /// known.
     pub fn new(ceilings: Ceilings, shapes: &[KernelConfig], n: usize, u: u32) -> Option<Self> {
@@ -120,7 +120,7 @@ mod tests {
         ]);
         let shape = |r| KernelConfig { r, ..BASE };
         let shapes = [1, 2, 4, 8].map(shape);
-        let model = Model::new(known, &shapes, 1 << 16, 4).unwrap();
+        let model = RaceModel::new(known, &shapes, 1 << 16, 4).unwrap();
         let admitted = shapes.map(|shape| model.admits(&shape));
         assert_eq!(admitted, [false, true, true, true]);
         let untiled = KernelConfig { untiled: true, ..BASE };
@@ -128,14 +128,14 @@ mod tests {
         // The model covers neither steps in one workgroup nor unrolling.
         assert!(model.admits(&KernelConfig { dispatch: Dispatch::OneWorkgroup, ..BASE }));
         assert!(model.admits(&KernelConfig { u: 1, ..shape(4) }));
-        assert!(Model::new(Ceilings::default(), &shapes, 1 << 16, 4).is_none());
+        assert!(RaceModel::new(Ceilings::default(), &shapes, 1 << 16, 4).is_none());
     }
 
     #[test]
     fn model_includes_dispatch_of_slice_sums() {
         let known = ceilings(&[(Ceiling::Dispatch, 1e5)]);
         let sliced = KernelConfig { s: 4, ..BASE };
-        let model = Model::new(known, &[BASE, sliced], 1024, 4).unwrap();
+        let model = RaceModel::new(known, &[BASE, sliced], 1024, 4).unwrap();
         let (one, two) = (model.secs(&BASE).unwrap(), model.secs(&sliced).unwrap());
         assert!((one / 1e-5 - 1.0).abs() < 1e-3 && (two / 2e-5 - 1.0).abs() < 1e-3);
     }

@@ -7,14 +7,14 @@ use crate::forces::direct::gpu::KernelConfig;
 use crate::measure::{Summary, Timer};
 
 /// The clock of a race, and the callback that stops it.
-pub struct Watch<'a> {
+pub struct RaceClock<'a> {
     /// Seconds since an arbitrary moment.
     pub clock: Box<dyn Fn() -> f64>,
     /// False stops the race; results so far remain.
     pub go_on: &'a dyn Fn() -> bool,
 }
 
-impl<'a> Watch<'a> {
+impl<'a> RaceClock<'a> {
     /// By the wall clock, from now on.
     pub fn new(go_on: &'a dyn Fn() -> bool) -> Self {
         let begun = Instant::now();
@@ -45,7 +45,7 @@ impl<Shape> Ranked<Shape> {
 
 /// The result of a race.
 #[derive(Clone, Debug)]
-pub struct Outcome<Shape = KernelConfig> {
+pub struct RaceOutcome<Shape = KernelConfig> {
     /// Every candidate that was timed: first the finishers by their medians, then the dropped ones.
     pub ranking: Vec<Ranked<Shape>>,
     /// Number of finishers.
@@ -61,14 +61,14 @@ pub struct Outcome<Shape = KernelConfig> {
     pub slow_by_model: Option<usize>,
 }
 
-impl<Shape> Default for Outcome<Shape> {
+impl<Shape> Default for RaceOutcome<Shape> {
     fn default() -> Self {
         let (ranking, refused) = Default::default();
         Self { ranking, finished: 0, refused, untried: 0, beyond_limits: 0, slow_by_model: None }
     }
 }
 
-impl<Shape: PartialEq> Outcome<Shape> {
+impl<Shape: PartialEq> RaceOutcome<Shape> {
     /// The fastest.
     pub fn best(&self) -> Option<&Ranked<Shape>> {
         self.ranking.first()
@@ -126,11 +126,11 @@ pub async fn race<Shape: Copy>(
     timer: &mut impl Timer<Shape>,
     candidates: &[Shape],
     budget_secs: f64,
-    watch: &mut Watch<'_>,
-) -> Result<Outcome<Shape>> {
+    watch: &mut RaceClock<'_>,
+) -> Result<RaceOutcome<Shape>> {
     let begun = (watch.clock)();
-    let spent = |watch: &Watch<'_>| (watch.clock)() - begun;
-    let mut outcome = Outcome::default();
+    let spent = |watch: &RaceClock<'_>| (watch.clock)() - begun;
+    let mut outcome = RaceOutcome::default();
     let mut running: Vec<Ranked<Shape>> = Vec::new();
     let mut dropped: Vec<Ranked<Shape>> = Vec::new();
     let mut refusal: Option<Error> = None;

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::{Outcome, Task, Watch, race, tune};
+use super::{RaceClock, RaceOutcome, TuneTask, race, tune};
 use crate::error::Result;
 use crate::forces::direct::gpu::candidates::Bounds;
 use crate::forces::direct::gpu::{KernelConfig, KernelRequest, Masses};
 use crate::gpu::Gpu;
-use crate::measure::{Ceilings, Method, StepTimer};
-use crate::tuned::{Choice, Kernels, Key};
+use crate::measure::{Ceilings, StepTimer, TimingMethod};
+use crate::tuned::{ChoiceKey, KernelSources, TunedChoice};
 
 /// Upper bound of the number of bodies that are timed. Beyond this a device is full and its rate
 /// hardly changes, but a step of a million bodies takes so long that few shapes could be tried.
@@ -31,11 +31,11 @@ pub struct Tuned {
     /// The shape used without tuning.
     pub default: KernelConfig,
     /// The race.
-    pub outcome: Outcome,
+    pub outcome: RaceOutcome,
     /// The shape for bodies of different masses, if it differs.
     pub for_various_masses: Option<KernelConfig>,
     /// How times were taken.
-    pub method: Method,
+    pub method: TimingMethod,
     /// Why the device's clock was not trusted.
     pub doubt: Option<String>,
     /// Resolution of the timestamps in seconds, if they were used.
@@ -44,10 +44,10 @@ pub struct Tuned {
 
 impl Tuned {
     /// The entry to store for `gpu`; `None` if nothing was timed successfully.
-    pub fn choice(&self, gpu: &Gpu) -> Option<Choice> {
+    pub fn choice(&self, gpu: &Gpu) -> Option<TunedChoice> {
         let (kernel, secs_per_step, default_secs_per_step) = self.outcome.gain(&self.default)?;
-        Some(Choice {
-            key: Key::of(gpu, Kernels::Direct, self.n),
+        Some(TunedChoice {
+            key: ChoiceKey::of(gpu, KernelSources::Direct, self.n),
             n: timed(self.n),
             secs_per_step,
             default_secs_per_step,
@@ -74,15 +74,15 @@ pub async fn tune_steps(
     let timed = timed(n);
     let default = KernelRequest::default().resolve(gpu, timed, timed)?;
     let bounds = Bounds::of(gpu);
-    let task = Task { n: timed, default, bounds: &bounds, budget_secs };
+    let task = TuneTask { n: timed, default, bounds: &bounds, budget_secs };
     let mut timer = StepTimer::new(gpu, timed);
-    let mut watch = Watch::new(go_on);
+    let mut watch = RaceClock::new(go_on);
     let mut outcome = tune(&mut timer, task, ceilings, &mut watch).await?;
     let doubt = timer.stopwatch().doubt().map(str::to_owned);
     if timer.is_mixed() && go_on() {
         // Times from two clocks cannot be compared: race again with the remaining one.
         timer = StepTimer::by_wall_clock(gpu, timed);
-        let mut watch = Watch::new(go_on);
+        let mut watch = RaceClock::new(go_on);
         outcome = tune(&mut timer, task, ceilings, &mut watch).await?;
     }
     let for_various_masses = match go_on() {
@@ -99,7 +99,7 @@ pub async fn tune_steps(
 async fn various(
     gpu: &Arc<Gpu>,
     n: usize,
-    outcome: &Outcome,
+    outcome: &RaceOutcome,
     budget_secs: f64,
     go_on: &dyn Fn() -> bool,
 ) -> Result<Option<KernelConfig>> {
@@ -109,7 +109,7 @@ async fn various(
     let others = outcome.ranking.iter().map(|ranked| ranked.config).filter(|shape| !shape.uniform);
     let others: Vec<KernelConfig> = others.take(BEST_FOR_VARIOUS).collect();
     let mut timer = StepTimer::new(gpu, n).of_masses(Masses::Various);
-    let mut watch = Watch::new(go_on);
+    let mut watch = RaceClock::new(go_on);
     let found = race(&mut timer, &others, budget_secs, &mut watch).await?;
     Ok(found.best().map(|best| best.config))
 }

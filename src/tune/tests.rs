@@ -68,11 +68,11 @@ impl Fake {
         }
     }
 
-    fn tune(&mut self, n: usize, budget: f64) -> Result<Outcome> {
+    fn tune(&mut self, n: usize, budget: f64) -> Result<RaceOutcome> {
         let clock = Rc::clone(&self.clock);
         let clock = move || clock.get();
-        let mut watch = Watch { clock: Box::new(clock), go_on: &|| true };
-        let task = Task { n, default: DEFAULT, bounds: &BOUNDS, budget_secs: budget };
+        let mut watch = RaceClock { clock: Box::new(clock), go_on: &|| true };
+        let task = TuneTask { n, default: DEFAULT, bounds: &BOUNDS, budget_secs: budget };
         let (ceilings, clock) = (self.ceilings, Rc::clone(&self.clock));
         let takes = ceilings.map_or(0.0, |_| self.ceiling_secs);
         let mut ceilings = |secs: f64| {
@@ -234,7 +234,7 @@ fn tuning_without_usable_candidate_returns_reason() {
     let mut fake = Fake::new(DEFAULT);
     fake.wrong = vec![DEFAULT];
     let clock = || 0.0;
-    let mut watch = Watch { clock: Box::new(clock), go_on: &|| true };
+    let mut watch = RaceClock { clock: Box::new(clock), go_on: &|| true };
     let error = blocking(race(&mut fake, &[DEFAULT], 1.0, &mut watch)).unwrap_err();
     assert!(error.to_string().contains("is wrong"), "{error}");
 }
@@ -243,8 +243,8 @@ fn tuning_without_usable_candidate_returns_reason() {
 fn stopped_race_returns_partial_results() {
     let mut fake = Fake::new(DEFAULT);
     let clock = || 0.0;
-    let mut watch = Watch { clock: Box::new(clock), go_on: &|| false };
-    let task = Task { n: 4096, default: DEFAULT, bounds: &BOUNDS, budget_secs: 10.0 };
+    let mut watch = RaceClock { clock: Box::new(clock), go_on: &|| false };
+    let task = TuneTask { n: 4096, default: DEFAULT, bounds: &BOUNDS, budget_secs: 10.0 };
     let outcome = blocking(tune(&mut fake, task, &mut |_| None, &mut watch)).unwrap();
     assert_eq!(outcome.ranking.len(), 1);
     assert_eq!(outcome.best().unwrap().config, DEFAULT);

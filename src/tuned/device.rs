@@ -6,7 +6,7 @@ use crate::gpu::{Gpu, template};
 
 /// The device and the kernels of a measurement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Device {
+pub struct TunedDevice {
     /// The adapter's name (`adapter` in older files).
     #[serde(alias = "adapter")]
     pub device: String,
@@ -22,7 +22,7 @@ pub struct Device {
 
 /// The kernels that a result depends on, by the folders of their source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kernels {
+pub enum KernelSources {
     /// Steps by all pairs.
     Direct,
     /// Steps by the tree.
@@ -31,7 +31,7 @@ pub enum Kernels {
     Derivatives,
 }
 
-impl Kernels {
+impl KernelSources {
     fn folders(self) -> &'static [&'static str] {
         match self {
             Self::Direct => &["force/", "interaction/", "integrate/"],
@@ -55,9 +55,9 @@ impl Kernels {
     }
 }
 
-impl Device {
+impl TunedDevice {
     /// An adapter and the kernels that a result depends on.
-    pub fn of(gpu: &Gpu, kernels: Kernels) -> Self {
+    pub fn of(gpu: &Gpu, kernels: KernelSources) -> Self {
         let adapter = &gpu.adapter;
         Self {
             device: adapter.name.clone(),
@@ -69,7 +69,7 @@ impl Device {
     }
 
     /// True if this was measured with another version of these `kernels`.
-    pub fn is_outdated(&self, kernels: Kernels) -> bool {
+    pub fn is_outdated(&self, kernels: KernelSources) -> bool {
         self.kernels != kernels.checksum()
     }
 
@@ -92,7 +92,7 @@ mod tests {
     /// A new tone map does not invalidate tuning; a new integrator does.
     #[test]
     fn checksum_covers_step_kernels_only() {
-        let covered = |kernels: Kernels, folder: &str| {
+        let covered = |kernels: KernelSources, folder: &str| {
             let names = template::FILES.iter().map(|(name, _)| *name);
             let of_folder = names.filter(|name| name.starts_with(folder));
             of_folder.map(|name| kernels.include_file(name)).collect::<Vec<_>>()
@@ -104,11 +104,12 @@ mod tests {
             ("sort/", false, true),
             ("render/", false, false),
         ] {
-            let [pairs, tree] = [Kernels::Direct, Kernels::Tree].map(|of| covered(of, folder));
+            let [pairs, tree] =
+                [KernelSources::Direct, KernelSources::Tree].map(|of| covered(of, folder));
             assert!(!pairs.is_empty(), "{folder}");
             assert!(pairs.iter().all(|is| *is == by_pairs), "{folder}");
             assert!(tree.iter().all(|is| *is == by_tree), "{folder}");
         }
-        assert_ne!(Kernels::Direct.checksum(), Kernels::Tree.checksum());
+        assert_ne!(KernelSources::Direct.checksum(), KernelSources::Tree.checksum());
     }
 }

@@ -2,16 +2,16 @@
 //! number of bodies.
 //!
 //! The program reads them from the user's cache folder and passes them to every simulation whose
-//! kernel the user did not fix ([`Known`]). A choice is valid for one adapter, driver, set of
-//! limits and source of the kernels: if any of them changes, it is ignored, and the defaults of
+//! kernel the user did not fix ([`KnownResults`]). A choice is valid for one adapter, driver, set
+//! of limits and source of the kernels: if any of them changes, it is ignored, and the defaults of
 //! [`KernelConfig::for_device`] are used until the next tuning. The user is notified of choices
 //! that a new version of the program has outdated ([`OUTDATED`]).
 
 mod device;
 mod store;
 
-pub use device::{Device, Kernels};
-pub use store::{Choice, DerivativesChoice, Results, Store};
+pub use device::{KernelSources, TunedDevice};
+pub use store::{DerivativesChoice, Results, TunedChoice, TunedStore};
 
 use std::sync::Arc;
 
@@ -23,18 +23,18 @@ use crate::gpu::Gpu;
 
 /// The key of a choice.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Key {
+pub struct ChoiceKey {
     /// The device and the kernels that it was measured with.
     #[serde(flatten)]
-    pub on: Device,
+    pub on: TunedDevice,
     /// The size class: up to this number of bodies, a power of two, and more than half of it.
     pub up_to: u64,
 }
 
-impl Key {
+impl ChoiceKey {
     /// The key for `n` bodies on `gpu` with these kernels.
-    pub fn of(gpu: &Gpu, kernels: Kernels, n: usize) -> Self {
-        Self { on: Device::of(gpu, kernels), up_to: size_class(n) }
+    pub fn of(gpu: &Gpu, kernels: KernelSources, n: usize) -> Self {
+        Self { on: TunedDevice::of(gpu, kernels), up_to: size_class(n) }
     }
 }
 
@@ -49,21 +49,21 @@ pub fn size_class(n: usize) -> u64 {
 
 /// Tuning results, passed in by the caller: the library itself reads no folder of the user's.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Known(Arc<Results>);
+pub struct KnownResults(Arc<Results>);
 
-impl From<Results> for Known {
+impl From<Results> for KnownResults {
     fn from(results: Results) -> Self {
         Self(Arc::new(results))
     }
 }
 
-impl Known {
+impl KnownResults {
     /// The shapes for forces with derivatives that were found on `gpu` with the present kernels.
     pub fn shapes(&self, gpu: &Gpu) -> FittedShapes {
         if self.0.derivatives.is_empty() {
             return FittedShapes::default();
         }
-        let on = Device::of(gpu, Kernels::Derivatives);
+        let on = TunedDevice::of(gpu, KernelSources::Derivatives);
         let here = self.0.derivatives.iter().filter(|choice| choice.on == on);
         FittedShapes::new(here.map(|choice| choice.fitted).collect())
     }
@@ -78,13 +78,13 @@ impl Known {
     pub fn has_outdated_shapes(&self, gpu: &Gpu, n: usize) -> bool {
         let for_these = |choice: &&DerivativesChoice| choice.fitted.sources == sources_class(n);
         let found = self.0.derivatives.iter().filter(for_these).map(|choice| &choice.on);
-        Device::of(gpu, Kernels::Derivatives).has_only_older(found)
+        TunedDevice::of(gpu, KernelSources::Derivatives).has_only_older(found)
     }
 
     /// Only this walk of the tree for `n` bodies on `gpu`, as if found by tuning.
     pub(crate) fn of_walk(gpu: &Gpu, n: usize, kernel: WalkShape) -> Self {
-        let found = Choice {
-            key: Key::of(gpu, Kernels::Tree, n),
+        let found = TunedChoice {
+            key: ChoiceKey::of(gpu, KernelSources::Tree, n),
             n,
             secs_per_step: 0.0,
             default_secs_per_step: 0.0,
@@ -101,7 +101,7 @@ impl Known {
         if self.0.walks.is_empty() {
             return WalkShape::DEFAULT;
         }
-        let key = Key::of(gpu, Kernels::Tree, n);
+        let key = ChoiceKey::of(gpu, KernelSources::Tree, n);
         let found = self.0.walks.iter().find(|choice| choice.key == key);
         found
             .map(|choice| choice.kernel)
@@ -115,7 +115,7 @@ impl Known {
         if self.0.choices.is_empty() {
             return None;
         }
-        let key = Key::of(gpu, Kernels::Direct, n);
+        let key = ChoiceKey::of(gpu, KernelSources::Direct, n);
         let config = self.0.choices.iter().find(|choice| choice.key == key)?.kernel_for(masses)?;
         let usable = config.validate(Some(gpu)).and_then(|()| config.holds(n));
         usable.is_ok().then_some(config)
@@ -123,7 +123,7 @@ impl Known {
 
     /// True if all choices for `n` bodies on `gpu` are [`OUTDATED`].
     pub fn is_outdated(&self, gpu: &Gpu, n: usize) -> bool {
-        let Key { on, up_to } = Key::of(gpu, Kernels::Direct, n);
+        let ChoiceKey { on, up_to } = ChoiceKey::of(gpu, KernelSources::Direct, n);
         let of_size = self.0.choices.iter().filter(|choice| choice.key.up_to == up_to);
         on.has_only_older(of_size.map(|choice| &choice.key.on))
     }
@@ -156,16 +156,18 @@ mod tests {
 
     #[test]
     fn outdated_choices_are_detected() {
-        let device = |driver: &str, kernels: &str| Device {
+        let device = |driver: &str, kernels: &str| TunedDevice {
             device: "adapter".to_owned(),
             driver: driver.to_owned(),
             backend: "vulkan".to_owned(),
             limits: [256, 16384],
             kernels: kernels.to_owned(),
         };
-        let now = device("1", &Kernels::Direct.checksum());
+        let now = device("1", &KernelSources::Direct.checksum());
         let older = device("1", "a10bc7df");
-        assert!(older.is_outdated(Kernels::Direct) && !now.is_outdated(Kernels::Direct));
+        assert!(
+            older.is_outdated(KernelSources::Direct) && !now.is_outdated(KernelSources::Direct)
+        );
         assert!(now.has_only_older([&older].into_iter()));
         assert!(!now.has_only_older([&older, &now].into_iter()));
         assert!(!now.has_only_older([&device("2", "a10bc7df")].into_iter()), "of another driver");

@@ -5,19 +5,19 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Device, Key};
+use super::{ChoiceKey, TunedDevice};
 use crate::error::{Error, Result};
-use crate::files::{self, Found};
-use crate::forces::direct::gpu::tiers::{Fitted, Shape};
+use crate::files::{self, PathKind};
+use crate::forces::direct::gpu::tiers::{Fitted, TierShape};
 use crate::forces::direct::gpu::{KernelConfig, Masses};
 use crate::forces::tree::gpu::WalkShape;
 
 /// A kernel's shape, for all pairs unless `Shape` is a walk of the tree, with its key and timings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Choice<Shape = KernelConfig> {
+pub struct TunedChoice<Shape = KernelConfig> {
     /// The device and size for which it is valid.
     #[serde(flatten)]
-    pub key: Key,
+    pub key: ChoiceKey,
     /// Number of bodies that were timed.
     pub n: usize,
     /// Seconds per step, median.
@@ -34,7 +34,7 @@ pub struct Choice<Shape = KernelConfig> {
     pub for_various_masses: Option<Shape>,
 }
 
-impl Choice {
+impl TunedChoice {
     /// The shape for bodies of such masses. `None` if it was not timed for those and may be slow.
     pub(super) fn kernel_for(&self, masses: Masses) -> Option<KernelConfig> {
         match masses {
@@ -56,13 +56,13 @@ fn wall_clock() -> String {
 pub struct DerivativesChoice {
     /// The device and the kernels that it was measured with.
     #[serde(flatten)]
-    pub on: Device,
+    pub on: TunedDevice,
     /// Seconds per evaluation from host to host, median.
     pub secs: f64,
     /// The same for the default rule's shape, in the same race.
     pub default_secs: f64,
     /// The default rule's shape.
-    pub default: Shape,
+    pub default: TierShape,
     /// The shape, and the evaluations that it is for.
     pub fitted: Fitted,
 }
@@ -89,10 +89,10 @@ pub struct Results {
     pub(super) version: u32,
     /// Kernels for all pairs; empty if the file is damaged or missing.
     #[serde(default, rename = "choice")]
-    pub choices: Vec<Choice>,
+    pub choices: Vec<TunedChoice>,
     /// Choices of walks of the tree.
     #[serde(default, rename = "walk", skip_serializing_if = "Vec::is_empty")]
-    pub walks: Vec<Choice<WalkShape>>,
+    pub walks: Vec<TunedChoice<WalkShape>>,
     /// Shapes for forces with derivatives.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub derivatives: Vec<DerivativesChoice>,
@@ -110,12 +110,12 @@ const HEADER: &str = "# Results of 'gravitile tune'; 'gravitile tune --forget' d
 
 /// A file of choices.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Store {
+pub struct TunedStore {
     /// Its path.
     pub path: PathBuf,
 }
 
-impl Store {
+impl TunedStore {
     /// The file's name in its folder.
     pub const FILE: &str = "tuned.toml";
 
@@ -125,9 +125,9 @@ impl Store {
     /// The environment variable that names a folder to use instead of the system's.
     pub const FOLDER: &str = "GRAVITILE_CACHE_DIR";
 
-    /// The user's file: in `named`, the value of [`Store::FOLDER`], otherwise in the `system`'s
-    /// cache folder. `None` if there is no such folder, or if `named` is empty; then nothing is
-    /// stored.
+    /// The user's file: in `named`, the value of [`TunedStore::FOLDER`], otherwise in the
+    /// `system`'s cache folder. `None` if there is no such folder, or if `named` is empty; then
+    /// nothing is stored.
     pub fn of_user(
         named: Option<OsString>,
         system: impl FnOnce() -> Option<PathBuf>,
@@ -158,10 +158,10 @@ impl Store {
                 return Results::default();
             }
             Err(error) => return damaged(error.to_string()),
-            Ok(Found::File(bytes)) if bytes > MOST_BYTES => {
+            Ok(PathKind::File(bytes)) if bytes > MOST_BYTES => {
                 return damaged(format!("has {bytes} bytes, but at most {MOST_BYTES} are allowed"));
             }
-            Ok(Found::File(_)) => {}
+            Ok(PathKind::File(_)) => {}
             Ok(_) => return damaged("is not a file".to_owned()),
         }
         let bytes = files::read_start(&self.path, MOST_BYTES);
@@ -187,30 +187,30 @@ impl Store {
     /// # Errors
     ///
     /// A folder that cannot be created or written to. A damaged file is simply replaced.
-    pub fn keep(&self, choice: Choice) -> Result<()> {
+    pub fn keep(&self, choice: TunedChoice) -> Result<()> {
         let mut all = self.load();
         all.choices.retain(|known| known.key != choice.key);
         all.choices.push(choice);
         self.write(all)
     }
 
-    /// [`Store::keep`] for a walk of the tree.
+    /// [`TunedStore::keep`] for a walk of the tree.
     ///
     /// # Errors
     ///
-    /// Those of [`Store::keep`].
-    pub fn keep_walk(&self, choice: Choice<WalkShape>) -> Result<()> {
+    /// Those of [`TunedStore::keep`].
+    pub fn keep_walk(&self, choice: TunedChoice<WalkShape>) -> Result<()> {
         let mut all = self.load();
         all.walks.retain(|known| known.key != choice.key);
         all.walks.push(choice);
         self.write(all)
     }
 
-    /// [`Store::keep`] for a shape for forces with derivatives.
+    /// [`TunedStore::keep`] for a shape for forces with derivatives.
     ///
     /// # Errors
     ///
-    /// Those of [`Store::keep`].
+    /// Those of [`TunedStore::keep`].
     pub fn keep_derivatives(&self, choice: DerivativesChoice) -> Result<()> {
         let mut all = self.load();
         all.derivatives.retain(|known| !known.is_for_the_same(&choice));
@@ -220,7 +220,7 @@ impl Store {
 
     fn write(&self, mut all: Results) -> Result<()> {
         all.version = VERSION;
-        let order = |key: &Key| (key.on.device.clone(), key.on.driver.clone(), key.up_to);
+        let order = |key: &ChoiceKey| (key.on.device.clone(), key.on.driver.clone(), key.up_to);
         all.choices.sort_by_key(|choice| order(&choice.key));
         all.walks.sort_by_key(|choice| order(&choice.key));
         all.derivatives.sort_by_key(|c| (c.on.device.clone(), c.fitted.order_in_file()));
@@ -246,10 +246,10 @@ impl Store {
 mod tests {
     use super::*;
 
-    fn choice(adapter: &str, up_to: u64, p: u32) -> Choice {
-        Choice {
-            key: Key {
-                on: Device {
+    fn choice(adapter: &str, up_to: u64, p: u32) -> TunedChoice {
+        TunedChoice {
+            key: ChoiceKey {
+                on: TunedDevice {
                     device: adapter.to_owned(),
                     driver: "driver \"1\"".to_owned(),
                     backend: "vulkan".to_owned(),
@@ -270,7 +270,7 @@ mod tests {
     #[test]
     fn store_round_trips_choices_and_replaces_by_key() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::at(folder.path().join("new").join("tuned.toml"));
+        let store = TunedStore::at(folder.path().join("new").join("tuned.toml"));
         assert!(store.load().choices.is_empty() && store.load().damage.is_none());
         assert!(!store.forget().unwrap());
         store.keep(choice("b", 1024, 64)).unwrap();
@@ -292,10 +292,10 @@ mod tests {
         // predecessor.
         for unroll in [4, 8] {
             let kernel = WalkShape { unroll };
-            let Choice { key, n, secs_per_step, default_secs_per_step, method, .. } =
+            let TunedChoice { key, n, secs_per_step, default_secs_per_step, method, .. } =
                 choice("a", 1024, 64);
             let for_various_masses = None;
-            let walk = Choice {
+            let walk = TunedChoice {
                 key,
                 n,
                 secs_per_step,
@@ -314,7 +314,7 @@ mod tests {
     #[test]
     fn damaged_file_is_reported_ignored_and_replaced() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Store::at(folder.path().join("tuned.toml"));
+        let store = TunedStore::at(folder.path().join("tuned.toml"));
         let good = {
             store.keep(choice("a", 64, 64)).unwrap();
             std::fs::read_to_string(&store.path).unwrap()
@@ -342,11 +342,15 @@ mod tests {
     #[test]
     fn named_folder_is_used_and_empty_name_disables_storage() {
         let of = |named: Option<&str>, system: Option<&str>| {
-            let store = Store::of_user(named.map(OsString::from), || system.map(PathBuf::from));
+            let store =
+                TunedStore::of_user(named.map(OsString::from), || system.map(PathBuf::from));
             store.map(|store| store.path)
         };
-        assert_eq!(of(Some("here"), Some("there")), Some(Path::new("here").join(Store::FILE)));
-        assert_eq!(of(None, Some("there")), Some(Path::new("there/gravitile").join(Store::FILE)));
+        assert_eq!(of(Some("here"), Some("there")), Some(Path::new("here").join(TunedStore::FILE)));
+        assert_eq!(
+            of(None, Some("there")),
+            Some(Path::new("there/gravitile").join(TunedStore::FILE))
+        );
         assert_eq!(of(Some(""), Some("there")), None);
         assert_eq!(of(None, None), None);
     }

@@ -6,7 +6,7 @@ use crate::messages;
 /// The units that a file states, each with its origin for messages; those that are missing follow from
 /// the others where they can.
 #[derive(Clone, Debug, Default)]
-pub struct Stated {
+pub struct StatedUnits {
     units: [Option<(String, String)>; 4],
     gravitational_constant: Option<f64>,
 }
@@ -18,7 +18,7 @@ const NAMES: [(Quantity, &str); 4] = [
     (Quantity::Velocity, "velocity"),
 ];
 
-impl Stated {
+impl StatedUnits {
     /// Records that the numbers are in `unit` according to `origin` (`unit.length`, `column x`).
     ///
     /// # Errors
@@ -174,7 +174,7 @@ mod tests {
 
     /// Completed units of length, mass, time and velocity, empty where not stated.
     fn complete(names: [&str; 4], g: Option<f64>) -> Result<(Units, Vec<String>), String> {
-        let mut stated = Stated { gravitational_constant: g, ..Stated::default() };
+        let mut stated = StatedUnits { gravitational_constant: g, ..StatedUnits::default() };
         for ((of, what), name) in NAMES.into_iter().zip(names) {
             if !name.is_empty() {
                 stated.unit(of, name, &format!("unit.{what}"))?;
@@ -231,7 +231,7 @@ mod tests {
         refused(["pc", "Msun", "Myr", ""], Some(1.0), &["stated as 1", "0.004499", "Myr"]);
         refused(["pc", "Msun", "Myr", "km/s"], None, &["km/s", "0.9778", "0.977792222 Myr"]);
         refused(["pc", "Msun", "Myr", "fast"], None, &["'fast'", "km/s"]);
-        let mut stated = Stated::default();
+        let mut stated = StatedUnits::default();
         stated.unit(Quantity::Length, "1000 pc", "unit.length").unwrap();
         stated.unit(Quantity::Length, "kpc", "column x").unwrap();
         let text = stated.unit(Quantity::Length, "pc", "column y").unwrap_err();

@@ -3,12 +3,12 @@
 
 use crate::common;
 
-use gravitile::measure::{Case, Row, cases, check};
+use gravitile::measure::{CaseResult, KernelCase, cases, check};
 
 use common::broken::device_with;
 
 /// Checks the case with a passage of a kernel replaced, on a device with an empty kernel cache.
-fn check_edited(case: Case, file: &str, from: &str, to: &str) -> Row {
+fn check_edited(case: KernelCase, file: &str, from: &str, to: &str) -> CaseResult {
     let gpu = device_with(file, from, to);
     check(&gpu, case).unwrap()
 }
@@ -19,7 +19,7 @@ fn broken_kernels_are_refused() {
     let gpu = common::gpu();
     let (all, _) = cases(&gpu);
     let of = |untiled: bool, sources: usize| {
-        let is_wanted = |c: &&Case| {
+        let is_wanted = |c: &&KernelCase| {
             let plain = (c.config.r, c.config.s, c.config.q) == (1, 1, 1) && !c.potential;
             plain && c.config.untiled == untiled && c.config.p == 64 && c.sources == sources
         };

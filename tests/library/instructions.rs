@@ -90,12 +90,12 @@ fn inner_loop_instruction_count_is_bounded() {
 fn figure(navi21: Inspector) {
     use gravitile::measure::plot::Plot;
     use gravitile::measure::{
-        Kind, Session, Sizes, figures, read_json_lines, report, to_json_lines,
+        BenchSession, BenchSizes, RecordKind, figures, read_json_lines, report, to_json_lines,
     };
 
     let figure = figures::named("instructions").unwrap()[0];
     let mut going = |_: f64, _: &str| true;
-    let mut session = Session::new(None, Sizes::quick(), &mut going);
+    let mut session = BenchSession::new(None, BenchSizes::quick(), &mut going);
     session.absent = Ok(navi21);
     figure.measure(&mut session).unwrap();
     let folder = tempfile::tempdir().unwrap();
@@ -103,7 +103,7 @@ fn figure(navi21: Inspector) {
     std::fs::write(&path, to_json_lines(&session.records)).unwrap();
     let records = read_json_lines(&path).unwrap();
     assert_eq!(records, session.records);
-    assert!(records.len() > 20 && records.iter().all(|r| r.kind == Kind::Compiled));
+    assert!(records.len() > 20 && records.iter().all(|r| r.kind == RecordKind::Compiled));
     let plots = figure.plots(&records);
     let Plot::Lines(first) = &plots[0] else { panic!("curves were expected") };
     // More sinks per thread make interactions cheaper, at u = 4.
@@ -122,12 +122,12 @@ fn figure(navi21: Inspector) {
 fn derivatives(navi21: &Inspector, single: f64) {
     use gravitile::forces::Order::{self, Acceleration, Jerk, Snap};
     use gravitile::forces::Precision::{self, DoubleSingle, Single};
-    use gravitile::forces::direct::gpu::tiers::{DirectVariant, Near, Pairs, Shape};
+    use gravitile::forces::direct::gpu::tiers::{DirectVariant, NeighbourOutput, Pairs, TierShape};
 
     let instructions_for = |precision: Precision, order: Order, neighbours, fence: bool, r| {
-        let shape = Shape { p: 64, q: 1, r, u: 16, l: 1, slices: 1 };
+        let shape = TierShape { p: 64, q: 1, r, u: 16, l: 1, slices: 1 };
         let pairs = Pairs { fence, fused: false };
-        let near = if neighbours { Near::Listed } else { Near::Nothing };
+        let near = if neighbours { NeighbourOutput::Listed } else { NeighbourOutput::Nothing };
         let variant = DirectVariant {
             shape,
             precision,
@@ -159,13 +159,13 @@ fn derivatives(navi21: &Inspector, single: f64) {
     };
     // Refined kernels, in which all products are pairs as well.
     let refined = |order: Order, fused: bool| {
-        let shape = Shape { p: 64, q: 1, r: 1, u: 4, l: 1, slices: 1 };
+        let shape = TierShape { p: 64, q: 1, r: 1, u: 4, l: 1, slices: 1 };
         let (precision, pairs) = (DoubleSingle, Pairs { fence: true, fused });
         let variant = DirectVariant {
             shape,
             precision,
             order,
-            near: Near::Nothing,
+            near: NeighbourOutput::Nothing,
             softened: false,
             pairs,
             brief: false,

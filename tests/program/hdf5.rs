@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use glam::DVec3;
 use gravitile::bodies::{Component, Role};
 use gravitile::snapshot::{
-    Column, ReadOptions, Snapshot, Source, WriteOptions, read, read_with, write,
+    Column, ReadOptions, Snapshot, SnapshotSource, WriteOptions, read, read_with, write,
 };
 use gravitile::units::Units;
 
@@ -82,8 +82,8 @@ fn bytes_and_files_read_alike() {
     }
     let names = [2, 0, 1].map(|k| format!("parts.{k}.hdf5"));
     let bytes = names.each_ref().map(|name| fs::read(made(name)).unwrap());
-    let parts = names.iter().zip(&bytes).map(|(name, bytes)| Source::bytes(name, bytes));
-    let here = read(Source::parts(parts)).unwrap();
+    let parts = names.iter().zip(&bytes).map(|(name, bytes)| SnapshotSource::bytes(name, bytes));
+    let here = read(SnapshotSource::parts(parts)).unwrap();
     assert_eq!(text(&here), text(&read(made("parts.hdf5")).unwrap()));
     assert_eq!(text(&here), text(&read(made("parts")).unwrap()));
     let only = ReadOptions { part: Some(2), ..ReadOptions::default() };
@@ -106,7 +106,7 @@ fn other_datasets_become_columns() {
 }
 
 /// Asserts that reading fails with one line that contains all `words`.
-fn assert_refused<'a>(source: impl Into<Source<'a>>, words: &[&str]) {
+fn assert_refused<'a>(source: impl Into<SnapshotSource<'a>>, words: &[&str]) {
     let text = read(source).unwrap_err().to_string();
     assert!(words.iter().all(|word| text.contains(word)) && !text.contains('\n'), "{text}");
 }

@@ -13,10 +13,11 @@ use gravitile::forces::direct::gpu::{KernelConfig, KernelRequest};
 use gravitile::gpu::{FrameTimes, Gpu};
 use gravitile::live::{Command, Inspected, Rates, Status, TimeKeeper};
 use gravitile::scene::RunHints;
+use gravitile::settings::InputRequest;
 use gravitile::sim::{EngineKind, Settings};
 use gravitile::units::Units;
 use gravitile_app::panel::{
-    Action, Facts, History, Input, Integration, Panel, Shared, Tab, ViewChoice, style,
+    Action, DeviceSharing, Facts, History, Integration, Panel, Tab, ViewChoice, style,
 };
 
 const TILED: KernelConfig = KernelConfig { q: 2, r: 2, u: 4, s: 2, ..KernelConfig::tiled(64) };
@@ -50,7 +51,7 @@ impl World {
     }
 
     fn show(ui: &mut egui::Ui, world: &mut Self) {
-        let (input, units) = (Input::named("plummer"), Units::default());
+        let (input, units) = (InputRequest::named("plummer"), Units::default());
         let (hints, history, rates) = (RunHints::default(), History::default(), Rates::default());
         let facts = Facts {
             input: &input,
@@ -68,7 +69,7 @@ impl World {
             method: world.method,
             engine_reason: "asked for",
             engine_text: "an adapter",
-            shared: Shared::default(),
+            shared: DeviceSharing::default(),
             gpu: &world.gpu,
             config: Some(world.config),
             wgsl: None,

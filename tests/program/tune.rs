@@ -11,7 +11,7 @@ use std::process::Output;
 
 use gravitile::forces::direct::gpu::{Dispatch, KernelConfig, KernelRequest};
 use gravitile::gpu::blocking;
-use gravitile::measure::{Method, StepTimer, Timer};
+use gravitile::measure::{StepTimer, Timer, TimingMethod};
 
 /// Runs the program with `cache` as its cache folder.
 fn gravitile(cache: &Path, args: &[&str]) -> Output {
@@ -220,7 +220,7 @@ fn step_timer_times_valid_kernels_and_refuses_others() {
     assert!(blocking(timer.prepare(&large)).unwrap_err().to_string().contains("1048576 threads"));
     assert!(!timer.is_mixed());
     let mut by_wall = StepTimer::by_wall_clock(&gpu, 500);
-    assert_eq!(by_wall.stopwatch().method(), Method::WallClock);
+    assert_eq!(by_wall.stopwatch().method(), TimingMethod::WallClock);
     assert!(
         blocking(by_wall.sample(&base)).unwrap() > 0.0 && by_wall.steps_of(&base).unwrap() >= 1
     );

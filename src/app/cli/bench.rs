@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use indicatif::ProgressStyle;
 
-use super::options::{Measured, OwnKernel, check_output};
+use super::options::{MeasurableEngines, OwnKernel, check_output};
 use super::{Ended, child, inspect, interrupt, print};
 use crate::lookup;
 use gravitile::error::Error;
@@ -16,7 +16,7 @@ use gravitile::gpu::{self, AdapterRequest, DeviceCount, Gpu};
 use gravitile::inspect::Inspector;
 use gravitile::measure::figures::{self, Figure};
 use gravitile::measure::{
-    Kind, Machine, Record, Run, Score, Session, Sizes, cpu_device, grouped, latest,
+    BenchSession, BenchSizes, Machine, Record, RecordKind, Run, Score, cpu_device, grouped, latest,
     read_json_lines, report, to_csv, to_json_lines,
 };
 use gravitile::record::RunFolder;
@@ -101,7 +101,7 @@ pub struct Args {
 }
 
 /// Rates are pairs per second.
-const MEASURED: Measured = Measured {
+const MEASURED: MeasurableEngines = MeasurableEngines {
     engines: &[EngineKind::Auto, EngineKind::Gpu, EngineKind::Cpu],
     methods: &[Method::Direct],
     what: "the figures measure the direct method, pair by pair",
@@ -169,7 +169,7 @@ pub fn main(args: &Args) -> Result<Ended> {
         None => Vec::new(),
     };
     interrupt::save_on_signal();
-    let sizes = Sizes::for_adapter(gpu.as_deref(), args.quick);
+    let sizes = BenchSizes::for_adapter(gpu.as_deref(), args.quick);
     print::text(&heading(gpu.as_deref(), &sizes))?;
     let bar = print::bar(1000, "");
     let style = ProgressStyle::with_template("{prefix:>10} [{bar:30}] {percent:>3} % {msg}");
@@ -180,7 +180,7 @@ pub fn main(args: &Args) -> Result<Ended> {
         bar.set_message(doing.to_owned());
         !interrupt::requested()
     };
-    let mut session = Session::new(gpu, sizes, &mut going);
+    let mut session = BenchSession::new(gpu, sizes, &mut going);
     session.run = Run::begin(crate::COMMIT);
     session.known = lookup::known();
     session.added = kernel;
@@ -319,7 +319,7 @@ fn scores(files: &[PathBuf]) -> Result<Ended> {
 fn on_each_adapter(args: &Args) -> Result<Ended> {
     let adapters = pollster::block_on(gpu::adapters());
     if adapters.is_empty() {
-        return Err(Error::NoAdapter { wanted: "any".to_owned(), found: String::new() }.into());
+        return Err(Error::NoAdapter { requested: "any".to_owned(), found: String::new() }.into());
     }
     let mut ended = Ended::Done;
     for (number, adapter) in adapters.iter().enumerate() {
@@ -387,7 +387,7 @@ fn submit(records: &[Record], to: &Path, without: &[String]) -> Result<Ended> {
     for record in &records {
         let device = &record.device;
         let line = format!("{} ({}, {})", device.name, device.backend, device.driver);
-        if record.kind != Kind::Machine && !devices.contains(&line) {
+        if record.kind != RecordKind::Machine && !devices.contains(&line) {
             devices.push(line);
         }
     }
@@ -410,7 +410,7 @@ fn submit(records: &[Record], to: &Path, without: &[String]) -> Result<Ended> {
 // What a session prints: a heading, a line for each figure, the numbers at the end.
 
 /// What is measured, and at which sizes.
-fn heading(gpu: Option<&Gpu>, sizes: &Sizes) -> String {
+fn heading(gpu: Option<&Gpu>, sizes: &BenchSizes) -> String {
     let cpu = cpu_device();
     let mut text = match gpu {
         Some(gpu) => {
@@ -426,7 +426,7 @@ fn heading(gpu: Option<&Gpu>, sizes: &Sizes) -> String {
 /// A line for a finished figure.
 fn finished(figure: &Figure, records: &[Record], secs: f64, has_adapter: bool) -> String {
     let own = records.iter().filter(|record| record.figure == figure.name);
-    let (skipped, measured): (Vec<_>, Vec<_>) = own.partition(|r| r.kind == Kind::Skipped);
+    let (skipped, measured): (Vec<_>, Vec<_>) = own.partition(|r| r.kind == RecordKind::Skipped);
     let (skipped, measured) = (skipped.len(), measured.len());
     if skipped + measured == 0 && !has_adapter {
         return format!("{:<10} nothing measured: needs a graphics adapter\n", figure.name);
@@ -443,7 +443,7 @@ fn summary(records: &[Record], figures: &[Figure]) -> String {
     let shown = &figures[0];
     let own = records.iter().filter(|record| record.figure == shown.name);
     let mut text = String::new();
-    let with_ceilings = |r: &&Record| r.figure == shown.name || r.kind == Kind::Ceiling;
+    let with_ceilings = |r: &&Record| r.figure == shown.name || r.kind == RecordKind::Ceiling;
     for table in report::tables(&records.iter().filter(with_ceilings).collect::<Vec<_>>()) {
         text += &format!("\n{}", print::table(&table));
     }
@@ -457,7 +457,7 @@ fn summary(records: &[Record], figures: &[Figure]) -> String {
         } else {
             format!("{}, {} x {}", record.kernel_in_words(), record.sinks, record.sources)
         };
-        Some(((record.kind == Kind::Skipped, record.remark.clone()?), what))
+        Some(((record.kind == RecordKind::Skipped, record.remark.clone()?), what))
     };
     for ((skipped, remark), rows) in grouped(own.filter_map(remark)) {
         let kind = if skipped { "skipped" } else { "note on" };

@@ -14,7 +14,7 @@ use gravitile::forces::{ForceEngine, Precision};
 use gravitile::gpu::{AdapterInfo, AdapterRequest, Gpu};
 use gravitile::measure::grouped;
 use gravitile::sim::Settings;
-use gravitile::tuned::{Known, OUTDATED};
+use gravitile::tuned::{KnownResults, OUTDATED};
 
 /// Show adapters, drivers, limits and features, and which engine and method auto chooses and why
 #[derive(Debug, clap::Args)]
@@ -165,7 +165,7 @@ fn capabilities(gpu: &Gpu, n: usize) -> String {
 }
 
 /// What tuning has found about kernels with derivatives for `n` sources, in words.
-fn derivatives(known: &Known, gpu: &Gpu, n: usize) -> String {
+fn derivatives(known: &KnownResults, gpu: &Gpu, n: usize) -> String {
     let found = known.shapes_for(gpu, n);
     if found.is_empty() {
         let why = match known.has_outdated_shapes(gpu, n) {

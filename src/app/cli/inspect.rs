@@ -7,7 +7,7 @@ use super::{Ended, child, print};
 use gravitile::error::Error;
 use gravitile::forces::direct::gpu::{KernelConfig, KernelRequest, KernelVariant};
 use gravitile::gpu::{AdapterRequest, DeviceClass, Gpu};
-use gravitile::inspect::{Inspector, LEAST_PER_INTERACTION, Report, RoomLimit};
+use gravitile::inspect::{CompilerReport, Inspector, LEAST_PER_INTERACTION, RoomLimit};
 
 /// Show what the driver reports about the force kernel: registers, spills, occupancy, machine code
 #[derive(Debug, clap::Args)]
@@ -91,7 +91,7 @@ fn for_absent(request: KernelRequest, n: usize) -> KernelConfig {
     request.fill(KernelConfig::for_device(DeviceClass::Discrete, n, n))
 }
 
-fn in_words(report: &Report, whole: bool) -> String {
+fn in_words(report: &CompilerReport, whole: bool) -> String {
     let mut text = format!("{}, {}\n", report.device, report.driver);
     text += &format!("kernel {}\n", report.variant.config);
     let mut line = |name: &str, value: Option<String>| {
@@ -148,7 +148,7 @@ fn in_words(report: &Report, whole: bool) -> String {
     text
 }
 
-fn as_json(report: &Report) -> serde_json::Value {
+fn as_json(report: &CompilerReport) -> serde_json::Value {
     let config = report.variant.config;
     let inner = report.inner_loop.as_ref().map(|inner| {
         json!({

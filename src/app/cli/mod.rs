@@ -49,7 +49,7 @@ use gravitile::error::Error;
 #[command(name = "gravitile", version, max_term_width = 100, after_help = examples())]
 struct Cli {
     #[command(subcommand)]
-    command: Option<Command>,
+    command: Option<CliCommand>,
     /// Print more on standard error: -v notes, -vv every detail of the graphics library
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     verbose: u8,
@@ -79,7 +79,7 @@ in any known format (see 'gravitile formats').";
 #[derive(Debug, Subcommand)]
 // Only one exists in each run of the program.
 #[allow(clippy::large_enum_variant)]
-enum Command {
+enum CliCommand {
     Info(info::Args),
     Scenes(scenes::Args),
     Formats(formats::Args),
@@ -179,8 +179,8 @@ fn usage_error(error: &clap::Error) -> String {
 /// one.
 fn describe(cli: &Result<Cli, clap::Error>) -> String {
     match cli {
-        Ok(Cli { command: Some(Command::Run(_)), .. }) => "to run".to_owned(),
-        Ok(Cli { command: Some(Command::Resume(_)), .. }) => "to resume".to_owned(),
+        Ok(Cli { command: Some(CliCommand::Run(_)), .. }) => "to run".to_owned(),
+        Ok(Cli { command: Some(CliCommand::Resume(_)), .. }) => "to resume".to_owned(),
         Err(error) if !refusal::is_answer(error) => {
             format!("what it refuses: {}", usage_error(error))
         }
@@ -224,7 +224,7 @@ fn work() -> ExitCode {
     let command = match cli.command {
         Some(command) => command,
         #[cfg(feature = "window")]
-        None => Command::View(view::Args::default_scene()),
+        None => CliCommand::View(view::Args::default_scene()),
         #[cfg(not(feature = "window"))]
         None => {
             first_commands::show();
@@ -232,7 +232,7 @@ fn work() -> ExitCode {
         }
     };
     match command {
-        Command::Run(_) | Command::Resume(_) => ranks::work_together(),
+        CliCommand::Run(_) | CliCommand::Resume(_) => ranks::work_together(),
         // Work that ranks do not share is done by the first one.
         _ if !ranks::is_root() => return ExitCode::SUCCESS,
         _ => (),
@@ -240,23 +240,23 @@ fn work() -> ExitCode {
     super::lookup::keep_kernels();
     interrupt::listen();
     let ended = match command {
-        Command::Info(args) => info::main(&args),
-        Command::Scenes(args) => scenes::main(&args),
-        Command::Formats(args) => formats::main(&args),
-        Command::Check(args) => check::main(&args),
-        Command::Inspect(args) => inspect::main(&args),
-        Command::Tune(args) => tune::main(&args),
-        Command::Bench(args) => bench::main(&args),
-        Command::Forces(args) => forces::main(&args),
-        Command::Run(args) => run::main(&args),
-        Command::Resume(args) => resume::main(&args),
-        Command::Render(args) => render::main(&args),
-        Command::Convert(args) => convert::main(&args),
-        Command::Analyse(args) => analyse::main(&args),
-        Command::Shader(args) => shader::main(&args),
-        Command::View(args) => view::main(args),
+        CliCommand::Info(args) => info::main(&args),
+        CliCommand::Scenes(args) => scenes::main(&args),
+        CliCommand::Formats(args) => formats::main(&args),
+        CliCommand::Check(args) => check::main(&args),
+        CliCommand::Inspect(args) => inspect::main(&args),
+        CliCommand::Tune(args) => tune::main(&args),
+        CliCommand::Bench(args) => bench::main(&args),
+        CliCommand::Forces(args) => forces::main(&args),
+        CliCommand::Run(args) => run::main(&args),
+        CliCommand::Resume(args) => resume::main(&args),
+        CliCommand::Render(args) => render::main(&args),
+        CliCommand::Convert(args) => convert::main(&args),
+        CliCommand::Analyse(args) => analyse::main(&args),
+        CliCommand::Shader(args) => shader::main(&args),
+        CliCommand::View(args) => view::main(args),
         #[cfg(feature = "documents")]
-        Command::Documents(args) => documents::main(&args),
+        CliCommand::Documents(args) => documents::main(&args),
     };
     match ended {
         Ok(Ended::Done) => ExitCode::SUCCESS,

@@ -22,7 +22,7 @@ pub fn check_output(path: &Path, force: bool) -> Result<()> {
 }
 
 /// The engines and methods that a command can measure.
-pub struct Measured<'a> {
+pub struct MeasurableEngines<'a> {
     /// `auto` first.
     pub engines: &'a [EngineKind],
     pub methods: &'a [Method],
@@ -30,7 +30,7 @@ pub struct Measured<'a> {
     pub what: &'a str,
 }
 
-impl Measured<'_> {
+impl MeasurableEngines<'_> {
     /// The requested engine.
     ///
     /// # Errors

@@ -88,8 +88,8 @@ pub fn main(args: &Args) -> Result<Ended> {
     }
     let start = settings.start;
     let moment = args.moment.map(|number| marked(&input, number)).transpose()?;
-    let wanted = args.until.or(moment.as_ref().map(|moment| moment.camera.time));
-    let until = wanted.unwrap_or(start + input.run.until);
+    let end = args.until.or(moment.as_ref().map(|moment| moment.camera.time));
+    let until = end.unwrap_or(start + input.run.until);
     if !(until.is_finite() && until >= start) {
         let allowed = format!("at least the time of the first picture, {start}");
         return Err(Error::value("--until", until, allowed).into());
@@ -100,7 +100,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     }
     let requested_dt = settings.dt;
     let interval = match frames {
-        1 if wanted.is_none() => 0.0,
+        1 if end.is_none() => 0.0,
         1 => until - start,
         frames => (until - start) / (frames - 1) as f64,
     };

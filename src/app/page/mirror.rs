@@ -27,11 +27,11 @@ const RING: &str = "ring";
 const PAUSE_MS: f64 = 400.0;
 
 thread_local! {
-    static SHOWN: RefCell<Shown> = RefCell::default();
+    static SHOWN: RefCell<MirroredControls> = RefCell::default();
 }
 
 #[derive(Default)]
-struct Shown {
+struct MirroredControls {
     controls: Vec<Control>,
     at_ms: f64,
     listens: bool,
@@ -40,7 +40,7 @@ struct Shown {
 #[derive(Clone, Debug, PartialEq)]
 struct Control {
     id: u64,
-    kind: Kind,
+    kind: ControlKind,
     name: String,
     /// With its unit, as the control shows it.
     value: String,
@@ -52,21 +52,21 @@ struct Control {
     is_on: Option<bool>,
     is_disabled: bool,
     /// In pixels of the canvas; ignored by the comparison of controls.
-    bounds: Bounds,
+    bounds: IgnoredBounds,
 }
 
 /// A rectangle that equals any other.
 #[derive(Clone, Copy, Debug, Default)]
-struct Bounds(Option<Rect>);
+struct IgnoredBounds(Option<Rect>);
 
-impl PartialEq for Bounds {
+impl PartialEq for IgnoredBounds {
     fn eq(&self, _: &Self) -> bool {
         true
     }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum ControlKind {
     Button,
     Number,
     /// A number without a field.
@@ -137,7 +137,7 @@ fn controls(update: &TreeUpdate) -> Vec<Control> {
             control.name.clone_from(&before.name);
         }
         // A slider is followed by a field for the same number, which also has its unit.
-        if control.kind == Kind::Number
+        if control.kind == ControlKind::Number
             && let Some(before) = found.pop_if(|before: &mut Control| before.is_slider_of(&control))
             && control.name.is_empty()
         {
@@ -155,8 +155,8 @@ fn controls(update: &TreeUpdate) -> Vec<Control> {
 impl Control {
     /// Whether it is a label or a check box to the left of `field` in the same row.
     fn may_name(&self, field: &Self) -> bool {
-        let is_label =
-            self.kind == Kind::Words || self.kind == Kind::Button && self.is_on.is_some();
+        let is_label = self.kind == ControlKind::Words
+            || self.kind == ControlKind::Button && self.is_on.is_some();
         let is_left_of = |(label, field): (Rect, Rect)| {
             label.x0 < field.x0 && label.y0 < field.y1 && field.y0 < label.y1
         };
@@ -165,19 +165,19 @@ impl Control {
 
     fn is_slider_of(&self, field: &Self) -> bool {
         let number = |control: &Self| control.number.map(|[number, _]| number);
-        self.kind == Kind::Slider && number(self) == number(field)
+        self.kind == ControlKind::Slider && number(self) == number(field)
     }
 }
 
 fn control(id: NodeId, node: &Node, nodes: &HashMap<NodeId, &Node>, scale: f64) -> Option<Control> {
     let kind = match node.role() {
         Role::Button | Role::CheckBox | Role::RadioButton | Role::ComboBox | Role::Link => {
-            Kind::Button
+            ControlKind::Button
         }
-        Role::Slider => Kind::Slider,
-        Role::SpinButton => Kind::Number,
-        Role::TextInput | Role::MultilineTextInput => Kind::Text,
-        Role::Label => Kind::Words,
+        Role::Slider => ControlKind::Slider,
+        Role::SpinButton => ControlKind::Number,
+        Role::TextInput | Role::MultilineTextInput => ControlKind::Text,
+        Role::Label => ControlKind::Words,
         _ => return None,
     };
     let number = node.numeric_value();
@@ -194,12 +194,12 @@ fn control(id: NodeId, node: &Node, nodes: &HashMap<NodeId, &Node>, scale: f64) 
     };
     // Elements of these kinds have no value besides their text.
     let name = match kind {
-        Kind::Button | Kind::Words if name.is_empty() => value.clone(),
-        Kind::Button if !value.is_empty() => format!("{name}: {value}"),
+        ControlKind::Button | ControlKind::Words if name.is_empty() => value.clone(),
+        ControlKind::Button if !value.is_empty() => format!("{name}: {value}"),
         _ => name,
     };
     let is_on = node.toggled().map(|toggled| toggled == Toggled::True).or(node.is_selected());
-    (!name.is_empty() || kind != Kind::Words).then_some(Control {
+    (!name.is_empty() || kind != ControlKind::Words).then_some(Control {
         id: id.0,
         kind,
         name,
@@ -208,7 +208,7 @@ fn control(id: NodeId, node: &Node, nodes: &HashMap<NodeId, &Node>, scale: f64) 
         number: number.map(|number| [number, node.numeric_value_step().unwrap_or(0.0)]),
         is_on,
         is_disabled: node.is_disabled(),
-        bounds: Bounds(node.bounds().map(|Rect { x0, y0, x1, y1 }| Rect {
+        bounds: IgnoredBounds(node.bounds().map(|Rect { x0, y0, x1, y1 }| Rect {
             x0: x0 * scale,
             y0: y0 * scale,
             x1: x1 * scale,
@@ -236,10 +236,12 @@ fn build(document: &Document, place: &Element, controls: &[Control]) {
     for control in controls {
         let id = element_of(control);
         let _ = match control.kind {
-            Kind::Button => write!(html, "<button id={id}></button>"),
-            Kind::Number | Kind::Slider => write!(html, "<input id={id} type=number step=any>"),
-            Kind::Text => write!(html, "<input id={id} type=text>"),
-            Kind::Words => write!(html, "<span id={id}></span> "),
+            ControlKind::Button => write!(html, "<button id={id}></button>"),
+            ControlKind::Number | ControlKind::Slider => {
+                write!(html, "<input id={id} type=number step=any>")
+            }
+            ControlKind::Text => write!(html, "<input id={id} type=text>"),
+            ControlKind::Words => write!(html, "<span id={id}></span> "),
         };
     }
     place.set_inner_html(&html);
@@ -265,8 +267,8 @@ fn fill(control: &Control) {
         value => element.set_attribute(name, value),
     };
     match control.kind {
-        Kind::Button | Kind::Words => element.set_text_content(Some(&control.name)),
-        Kind::Number | Kind::Slider | Kind::Text => {
+        ControlKind::Button | ControlKind::Words => element.set_text_content(Some(&control.name)),
+        ControlKind::Number | ControlKind::Slider | ControlKind::Text => {
             let _ = set("aria-label", &control.name);
             let value = match control.number {
                 Some([number, step]) => {

@@ -85,15 +85,15 @@ fn change(before: &str, now: &str) -> (usize, String) {
     (before.chars().count() - same, now.chars().skip(same).collect())
 }
 
-/// Opens or closes the on-screen keyboard: `wanted` tells whether egui has a focused text field.
-pub fn type_into(wanted: bool) {
+/// Opens or closes the on-screen keyboard: `requested` tells whether egui has a focused text field.
+pub fn type_into(requested: bool) {
     let (Some(document), Some(field)) = (document(), field()) else { return };
     let is_open = document.active_element().is_some_and(|active| active.id() == TYPING);
-    if wanted && !is_open && is_touched() {
+    if requested && !is_open && is_touched() {
         field.set_value(FILLING);
         HELD.set(FILLING.to_owned());
         let _ = field.focus();
-    } else if !wanted && is_open {
+    } else if !requested && is_open {
         let _ = field.blur();
     }
 }

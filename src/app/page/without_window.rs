@@ -84,7 +84,7 @@ async fn run(request: &ViewRequest) -> Result<()> {
     let mut sim = Simulation::open(bodies, settings).await?;
     let state = sim.fetch().await?;
     let mut look = Look::new(&style, &state.bodies, Some(&state.acceleration))?;
-    let canvas = Canvas::new(size)?;
+    let canvas = PageCanvas::new(size)?;
     show(PLAIN);
     set_title(&format!("gravitile: {}", request.input.input));
     let paused = pause_button(request.paused);
@@ -143,12 +143,12 @@ fn pause_button(paused: bool) -> Rc<Cell<bool>> {
     state
 }
 
-struct Canvas {
+struct PageCanvas {
     context: CanvasRenderingContext2d,
     size: PictureSize,
 }
 
-impl Canvas {
+impl PageCanvas {
     fn new(size: PictureSize) -> Result<Self> {
         let nowhere = || Error::Display("the page has no canvas for pictures".to_owned());
         let canvas = element(PICTURE).and_then(|e| e.dyn_into::<HtmlCanvasElement>().ok());

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Input, Viewpoint};
+use super::Viewpoint;
 use gravitile::field::Field;
 use gravitile::forces::tree::TreeConfig;
 use gravitile::forces::{Method, Precision};
@@ -10,7 +10,7 @@ use gravitile::integrate::Integrator;
 use gravitile::integrate::blocks::BlockSettings;
 use gravitile::live::Command;
 use gravitile::scene::Orbit;
-use gravitile::settings::{Comparison, DeviceCount, Throw};
+use gravitile::settings::{Comparison, DeviceCount, InputRequest, Throw};
 use gravitile::sim::{EngineKind, Settings};
 
 /// How the bodies are integrated.
@@ -52,7 +52,7 @@ pub enum Action {
     /// A second run next to this one with another setting, or none.
     Compare(Option<Comparison>),
     /// Other bodies.
-    Load(Input),
+    Load(InputRequest),
     /// Restarts the present bodies from their beginning.
     Restart {
         /// With the time step and softening that suit them; else with the current ones.

@@ -9,7 +9,7 @@ use gravitile::settings::Comparison;
 
 /// Two runs side by side.
 #[derive(Clone, Debug)]
-pub struct Compared<'a> {
+pub struct ComparedRuns<'a> {
     /// The setting in which they differ.
     pub differs: &'a Comparison,
     /// What each has for it.

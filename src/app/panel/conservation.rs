@@ -46,12 +46,13 @@ pub fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
         row(ui, "angular momentum", about, with_unit(now.angular_momentum.length(), &angular));
     });
     let time = Measure::of(&facts.units.time);
-    let shown = Shown { reports, time: time.factor };
+    let shown = PlottedReports { reports, time: time.factor };
     if section(ui, &format!("Over time{}", after(", ", &time))) {
         single(ui, "energy error", shown, |r| r.energy_error);
         if let Some(compared) = &facts.compared {
             let [first, second] = compared.histories;
-            let both = [first, second].map(|history| Shown { reports: history.reports(), ..shown });
+            let both = [first, second]
+                .map(|history| PlottedReports { reports: history.reports(), ..shown });
             ui.colored_label(DIM, "energy error of both runs");
             let legend = Legend::default().position(Corner::LeftTop).background_alpha(0.4);
             frame("both runs", 110.0, both[0]).legend(legend).show(ui, |plot| {
@@ -108,20 +109,20 @@ pub fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
 
 /// The reports to plot.
 #[derive(Clone, Copy)]
-struct Shown<'a> {
+struct PlottedReports<'a> {
     reports: &'a [ReportSample],
     /// The factor from times to the numbers shown.
     time: f64,
 }
 
-impl Shown<'_> {
+impl PlottedReports<'_> {
     fn points(&self, of: impl Fn(&ReportSample) -> f64) -> PlotPoints<'static> {
         let point = |sample: &ReportSample| [sample.report.time * self.time, of(sample)];
         self.reports.iter().map(point).filter(|point| point[1].is_finite()).collect()
     }
 }
 
-fn frame<'a>(name: &str, height: f32, shown: Shown<'_>) -> Plot<'a> {
+fn frame<'a>(name: &str, height: f32, shown: PlottedReports<'_>) -> Plot<'a> {
     // Number of marks to aim for: egui's own, at powers of ten, can leave a short axis without any.
     let (across, up) = (4.0, f64::from(height) / 42.0);
     let spaced = |marks: f64| {
@@ -179,7 +180,7 @@ fn axis_label(value: f64, step: f64) -> String {
     }
 }
 
-fn single(ui: &mut Ui, name: &str, shown: Shown<'_>, of: impl Fn(&ReportSample) -> f64) {
+fn single(ui: &mut Ui, name: &str, shown: PlottedReports<'_>, of: impl Fn(&ReportSample) -> f64) {
     ui.colored_label(DIM, name);
     let mut plot = frame(name, 84.0, shown);
     // egui would show values that agree to the last digit in a range of several tens.

@@ -11,7 +11,7 @@ use gravitile::sim::{DevicePart, Share};
 
 /// Devices that share the bodies, or could share them.
 #[derive(Clone, Debug, Default)]
-pub struct Shared<'a> {
+pub struct DeviceSharing<'a> {
     /// Names of the devices that could share them, the window's own first. With only one, nothing
     /// is shown.
     pub adapters: &'a [String],
@@ -28,7 +28,7 @@ const MOST: usize = 16;
 
 /// Shows the choice if there are several devices.
 pub(super) fn show(ui: &mut Ui, facts: &Facts, actions: &mut Vec<Action>) {
-    let Shared { adapters, parts, measured, only_one } = &facts.shared;
+    let DeviceSharing { adapters, parts, measured, only_one } = &facts.shared;
     if adapters.len() < 2 {
         return;
     }

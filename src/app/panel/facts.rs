@@ -2,23 +2,21 @@
 
 use std::path::Path;
 
-use super::{Compared, History, Integration, PastMark, Shared};
+use super::{ComparedRuns, DeviceSharing, History, Integration, PastMark};
 use gravitile::bodies::Component;
 use gravitile::forces::Method;
 use gravitile::forces::direct::gpu::KernelConfig;
 use gravitile::gpu::{FrameTimes, Gpu};
 use gravitile::live::{BlockFacts, Inspected, Rates, Status, TimeKeeper};
 use gravitile::scene::{Moment, RunHints};
+use gravitile::settings::InputRequest;
 use gravitile::sim::{EngineKind, Settings, VaryingStep};
 use gravitile::units::Units;
-
-/// Bodies to load: the same words as on the command line.
-pub type Input = gravitile::settings::InputRequest;
 
 /// Everything that a tab may show.
 pub struct Facts<'a> {
     /// What is being simulated.
-    pub input: &'a Input,
+    pub input: &'a InputRequest,
     /// Softening and step that suit the bodies.
     pub hints: &'a RunHints,
     /// The input's default integrator and accuracy.
@@ -48,7 +46,7 @@ pub struct Facts<'a> {
     /// What it computes on, and how.
     pub engine_text: &'a str,
     /// Devices that share the bodies, or could share them.
-    pub shared: Shared<'a>,
+    pub shared: DeviceSharing<'a>,
     /// The device that draws and may compute.
     pub gpu: &'a Gpu,
     /// The kernel's shape, if the adapter can run the requested one.
@@ -94,7 +92,7 @@ pub struct Facts<'a> {
     /// Whether the message is an error.
     pub message_is_error: bool,
     /// The second run next to the first, if there is one.
-    pub compared: Option<Compared<'a>>,
+    pub compared: Option<ComparedRuns<'a>>,
 }
 
 impl Facts<'_> {

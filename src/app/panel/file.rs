@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use egui::{DragValue, TextEdit, Ui};
 
 use super::theme::{DIM, offer, section};
-use super::{Action, Facts, Input};
+use super::{Action, Facts};
+use gravitile::settings::InputRequest;
 
 /// A page has no files: names are those of downloads.
 const IS_PAGE: bool = cfg!(target_arch = "wasm32");
@@ -51,7 +52,7 @@ impl FileForm {
                 let field =
                     TextEdit::singleline(&mut self.open).hint_text(hint).desired_width(170.0);
                 if entry(ui, field, hint, "Open", about) && !self.open.trim().is_empty() {
-                    actions.push(Action::Load(Input::named(self.open.trim())));
+                    actions.push(Action::Load(InputRequest::named(self.open.trim())));
                 }
                 offer(ui.button("…"), "Choose a file (ctrl+o)", actions, Action::OpenDialog);
             });

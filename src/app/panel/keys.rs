@@ -6,9 +6,10 @@ use egui::{Context, Key as Code, Modifiers};
 use super::theme::{self, DIM};
 use super::{Action, Facts, Viewpoint, compare};
 use gravitile::live::{Command, Tempo};
+use gravitile::settings::InputRequest;
 
 /// A key and what it does.
-pub struct Key {
+pub struct KeyBinding {
     /// Its label in the sheet.
     pub name: &'static str,
     /// Any of these keys.
@@ -30,12 +31,12 @@ const fn key(
     codes: &'static [Code],
     about: &'static str,
     actions: fn(&Facts) -> Vec<Action>,
-) -> Key {
-    Key { name, codes, modifiers: Modifiers::NONE, about, actions }
+) -> KeyBinding {
+    KeyBinding { name, codes, modifiers: Modifiers::NONE, about, actions }
 }
 
-const fn with(modifiers: Modifiers, key: Key) -> Key {
-    Key { modifiers, ..key }
+const fn with(modifiers: Modifiers, key: KeyBinding) -> KeyBinding {
+    KeyBinding { modifiers, ..key }
 }
 
 const IS_PAGE: bool = cfg!(target_arch = "wasm32");
@@ -54,7 +55,7 @@ const QUIT: [&str; 3] = match IS_PAGE {
 };
 
 /// All keys. Of two that match, the earlier one wins.
-pub const KEYS: &[Key] = &[
+pub const KEYS: &[KeyBinding] = &[
     key("space", &[Code::Space], "pause or resume", |f| live(Command::Pause(!f.keeper.paused))),
     key("s", &[Code::S], "one step", |_| {
         vec![Action::Live(Command::Pause(true)), Action::Live(Command::Step(1))]
@@ -143,7 +144,7 @@ fn restart(reset_numbers: bool) -> Vec<Action> {
 }
 
 fn load(name: &str) -> Vec<Action> {
-    vec![Action::Load(super::Input::named(name))]
+    vec![Action::Load(InputRequest::named(name))]
 }
 
 /// The actions of the keys pressed in this frame. While the window asks whether to close, keys that do
@@ -222,7 +223,8 @@ pub fn sheet(context: &Context, open: &mut bool) {
         .show(context, |ui| {
             ui.spacing_mut().item_spacing.y = 3.0;
             ui.horizontal_top(|ui| {
-                let named: Vec<&Key> = KEYS.iter().filter(|key| !key.name.is_empty()).collect();
+                let named: Vec<&KeyBinding> =
+                    KEYS.iter().filter(|key| !key.name.is_empty()).collect();
                 for (half, keys) in named.chunks(named.len().div_ceil(columns)).enumerate() {
                     let rows = keys.iter().map(|key| (key.name, key.about));
                     column(ui, half, rows);

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use egui::{ComboBox, DragValue, Slider, SliderClamping, Ui};
 
 use super::theme::{DIM, InUnit, WARN, bodies, heading, named, offer, section};
-use super::{Action, Facts, Input, growth, names};
+use super::{Action, Facts, growth, names};
 use gravitile::bodies::Role;
 use gravitile::messages;
 use gravitile::scene::{Kind, Orbit, Scene};
-use gravitile::settings::Assignment;
+use gravitile::settings::{Assignment, InputRequest};
 use gravitile::units::Measure;
 
 /// Width of the parameters' sliders, in points.
@@ -25,7 +25,7 @@ const COLLISIONLESS: &str = "Collisionless: these bodies attract and are attract
 #[derive(Default)]
 pub struct SceneForm {
     /// The window's input from which the form was last filled.
-    shown: Option<Input>,
+    shown: Option<InputRequest>,
     /// The scene with changed parameters; `None` for a snapshot.
     scene: Option<Scene>,
     problem: Option<String>,
@@ -130,7 +130,7 @@ impl SceneForm {
             actions.push(Action::Welcome);
         }
         if let Some(name) = picked {
-            actions.push(Action::Load(Input::named(name)));
+            actions.push(Action::Load(InputRequest::named(name)));
         }
         if !growth::is_due(ui.ctx(), "parameters") {
             return;
@@ -153,9 +153,9 @@ impl SceneForm {
                     }
                     let about = "Back to the scene's default numbers";
                     if ui.button("Reset to defaults").on_hover_text(about).clicked() {
-                        self.scene = scene_of(&Input {
+                        self.scene = scene_of(&InputRequest {
                             n: facts.input.n,
-                            ..Input::named(&facts.input.input)
+                            ..InputRequest::named(&facts.input.input)
                         });
                         self.problem = None;
                     }
@@ -186,7 +186,7 @@ impl SceneForm {
         }
     }
 
-    fn adopt(&mut self, input: &Input) {
+    fn adopt(&mut self, input: &InputRequest) {
         self.scene = scene_of(input);
         self.problem = None;
         self.shown = Some(input.clone());
@@ -258,12 +258,14 @@ impl SceneForm {
     }
 
     /// The edited scene as an input, as on a command line.
-    fn requested(&self, input: &Input) -> Input {
-        let (Some(scene), Some(plain)) = (&self.scene, scene_of(&Input::named(&input.input)))
+    fn requested(&self, input: &InputRequest) -> InputRequest {
+        let (Some(scene), Some(plain)) =
+            (&self.scene, scene_of(&InputRequest::named(&input.input)))
         else {
             return input.clone();
         };
-        let mut requested = Input { gravity: input.gravity, ..Input::named(&input.input) };
+        let mut requested =
+            InputRequest { gravity: input.gravity, ..InputRequest::named(&input.input) };
         if scene.seed != plain.seed {
             requested.seed = Some(scene.seed);
         }
@@ -283,7 +285,7 @@ impl SceneForm {
         requested
     }
 
-    fn changed(&self, input: &Input) -> bool {
+    fn changed(&self, input: &InputRequest) -> bool {
         let requested = self.requested(input);
         // Inputs are equal if they describe the same scene.
         let now = scene_of(input).map(|scene| (scene.seed, scene.parameters()));
@@ -344,7 +346,7 @@ impl SceneForm {
 }
 
 /// The scene that `input` names, with its changes; `None` for snapshots.
-fn scene_of(input: &Input) -> Option<Scene> {
+fn scene_of(input: &InputRequest) -> Option<Scene> {
     input.scene().ok().flatten()
 }
 

@@ -4,8 +4,9 @@
 use egui::{Align2, Color32, FontId, Key, RichText, Ui};
 
 use super::theme::{self, DIM, WARN, offer, quantity};
-use super::{Action, Facts, Input, Panel, transport};
+use super::{Action, Facts, Panel, transport};
 use gravitile::gpu::DeviceClass;
+use gravitile::settings::InputRequest;
 
 /// An energy error beyond which a run cannot be trusted.
 pub const RUINED: f64 = gravitile::diagnostics::LARGE_ENERGY_ERROR;
@@ -147,11 +148,11 @@ fn energies(ui: &mut Ui, facts: &Facts, free: egui::Rect) {
     });
 }
 
-/// The number of ranks of [`Part`].
+/// The number of ranks of [`StatusItem`].
 const RANKS: usize = 6;
 
 /// A part of the line at the bottom.
-struct Part {
+struct StatusItem {
     text: String,
     colour: Color32,
     about: String,
@@ -161,7 +162,7 @@ struct Part {
 
 /// The line at the bottom: as many parts as fit on one line, then signs.
 fn line(ui: &mut Ui, facts: &Facts, width: f32) {
-    let part = |rank: u8, text: String, about: &str| Part {
+    let part = |rank: u8, text: String, about: &str| StatusItem {
         text,
         colour: DIM,
         about: about.to_owned(),
@@ -198,7 +199,7 @@ fn line(ui: &mut Ui, facts: &Facts, width: f32) {
         };
     }
     ui.data_mut(|data| data.insert_temp(known, widths));
-    let width_of = |part: &Part| widths[usize::from(part.rank)];
+    let width_of = |part: &StatusItem| widths[usize::from(part.rank)];
     let mut by_rank: Vec<(u8, f32)> =
         parts.iter().map(|part| (part.rank, width_of(part) + GAP)).collect();
     by_rank.sort_by_key(|(rank, _)| *rank);
@@ -243,7 +244,7 @@ fn line(ui: &mut Ui, facts: &Facts, width: f32) {
 }
 
 /// The energy error: red when the run cannot be trusted.
-fn energy_error(facts: &Facts) -> Option<Part> {
+fn energy_error(facts: &Facts) -> Option<StatusItem> {
     // The first report has nothing to be compared with.
     let last = facts.history.newest_compared()?;
     let error = last.energy_error;
@@ -259,7 +260,7 @@ fn energy_error(facts: &Facts) -> Option<Part> {
         ),
     };
     let time = quantity(last.report.time, &facts.units.time);
-    Some(Part {
+    Some(StatusItem {
         text: format!("energy error {}", percent(error)),
         colour,
         about: format!("(E - E0) / |E0| at t = {time}: {advice}"),
@@ -307,9 +308,9 @@ impl Panel {
 const SMOOTH: usize = 8000;
 
 /// The same scene with fewer bodies, if it has too many for a software adapter.
-fn fewer_bodies(facts: &Facts) -> Option<Input> {
+fn fewer_bodies(facts: &Facts) -> Option<InputRequest> {
     let is_slow = facts.gpu.adapter.class == DeviceClass::Software && facts.count > SMOOTH;
-    let fewer = Input { n: Some(SMOOTH), ..facts.input.clone() };
+    let fewer = InputRequest { n: Some(SMOOTH), ..facts.input.clone() };
     (is_slow && fewer.scene().is_ok_and(|scene| scene.is_some())).then_some(fewer)
 }
 

@@ -7,7 +7,7 @@ use super::Action;
 use super::theme::{DIM, WARN, bodies, number, offer, progress, section};
 use gravitile::forces::direct::gpu::{KernelConfig, KernelRequest};
 use gravitile::live::Command;
-use gravitile::measure::{Finding, Row};
+use gravitile::measure::{CaseResult, Finding};
 use gravitile::tune::Tuned;
 
 /// The state of a test.
@@ -65,7 +65,7 @@ impl TrialForm {
     }
 
     /// The result of a check, and what the threads of a kernel of the user's own touch.
-    pub fn of_check(rows: &[Row], findings: &[Finding]) -> Self {
+    pub fn of_check(rows: &[CaseResult], findings: &[Finding]) -> Self {
         let passed = rows.iter().filter(|row| row.passed()).count();
         let worst = rows.iter().map(|row| row.acceleration.rms).fold(0.0, f64::max);
         let agree =
@@ -121,8 +121,8 @@ mod tests {
     use egui_kittest::kittest::Queryable;
 
     use super::*;
-    use gravitile::measure::{Case, ErrorStats, Method};
-    use gravitile::tune::{Outcome, Ranked};
+    use gravitile::measure::{ErrorStats, KernelCase, TimingMethod};
+    use gravitile::tune::{RaceOutcome, Ranked};
 
     const DEFAULT: KernelConfig = KernelConfig::tiled(64);
     const FASTER: KernelConfig = KernelConfig { r: 4, ..DEFAULT };
@@ -141,9 +141,9 @@ mod tests {
         Tuned {
             n: 1000,
             default: DEFAULT,
-            outcome: Outcome { ranking, finished: 2, untried: 3, ..Outcome::default() },
+            outcome: RaceOutcome { ranking, finished: 2, untried: 3, ..RaceOutcome::default() },
             for_various_masses: None,
-            method: Method::GpuTimestamps,
+            method: TimingMethod::GpuTimestamps,
             doubt: None,
             quantum_secs: Some(1e-4),
         }
@@ -165,13 +165,13 @@ mod tests {
         let fine = TrialForm::of_race(&Tuned { quantum_secs: Some(1e-8), ..race() });
         let TrialForm::Done { lines, .. } = fine else { panic!("it is done") };
         assert!(lines.iter().any(|(line, _)| line.ends_with(", resolution 10 ns")), "{lines:?}");
-        let none = Tuned { outcome: Outcome::default(), ..race() };
+        let none = Tuned { outcome: RaceOutcome::default(), ..race() };
         assert!(matches!(TrialForm::of_race(&none), TrialForm::Done { fastest: None, .. }));
     }
 
     #[test]
     fn failed_case_of_a_check_is_reported() {
-        let case = Case {
+        let case = KernelCase {
             config: DEFAULT,
             potential: false,
             one_mass: false,
@@ -180,9 +180,14 @@ mod tests {
             sources: 65,
         };
         let acceleration = ErrorStats { worst: 1e-6, rms: 1e-7 };
-        let right =
-            Row { case, acceleration, potential: None, in_bounds: true, same_in_pieces: true };
-        let wrong = Row { in_bounds: false, ..right };
+        let right = CaseResult {
+            case,
+            acceleration,
+            potential: None,
+            in_bounds: true,
+            same_in_pieces: true,
+        };
+        let wrong = CaseResult { in_bounds: false, ..right };
         let TrialForm::Done { lines, .. } = TrialForm::of_check(&[right, wrong], &[]) else {
             panic!("it is done")
         };

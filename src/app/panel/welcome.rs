@@ -3,9 +3,10 @@
 
 use egui::{Align, Button, Image, Layout, Panel, RichText, Ui, Vec2, vec2};
 
+use super::Action;
 use super::pictures::{Picture, picture};
 use super::theme::{self, BRIGHT, DIM};
-use super::{Action, Input};
+use gravitile::settings::InputRequest;
 
 /// A scene with its picture and a description.
 pub(super) struct Card {
@@ -131,7 +132,7 @@ impl Welcome {
         let shown = panel.frame(theme::frame().fill(theme::SHEET));
         let chosen = shown.show(ui, |ui| self.cards(ui)).inner;
         // The window closes the sheet when it loads the chosen scene.
-        actions.extend(chosen.map(|scene| Action::Load(Input::named(scene))));
+        actions.extend(chosen.map(|scene| Action::Load(InputRequest::named(scene))));
         true
     }
 

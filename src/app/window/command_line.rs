@@ -10,9 +10,9 @@ use gravitile::messages;
 use gravitile::render::{Camera, ColourBy, Exposure, Follow};
 use gravitile::scene::{RunHints, Scene};
 use gravitile::settings::{
-    CommandLine, Comparison, DeviceCount, Domains, EngineRequest, InputRequest, KernelRequest,
-    LookRequest, MethodRequest, Point, StepRequest, Throw, ThrowRequest, TreeRequest, ValueRange,
-    ViewRequest, link,
+    CommandLine, Comparison, Coordinates, DeviceCount, Domains, EngineRequest, InputRequest,
+    KernelRequest, LookRequest, MethodRequest, StepRequest, Throw, ThrowRequest, TreeRequest,
+    ValueRange, ViewRequest, link,
 };
 use gravitile::sim::Settings;
 
@@ -34,7 +34,7 @@ impl From<&ViewRequest> for Start {
 }
 
 /// The window's current state.
-pub struct Shown<'a> {
+pub struct CurrentState<'a> {
     pub input: &'a InputRequest,
     pub components: &'a [Component],
     /// Defaults that suit the bodies.
@@ -60,7 +60,7 @@ pub struct Shown<'a> {
     pub now: (f64, bool),
 }
 
-impl Shown<'_> {
+impl CurrentState<'_> {
     /// `gravitile view ...`: the same bodies and settings from the beginning, in this view.
     pub fn command_line(&self) -> CommandLine {
         CommandLine::of(["gravitile", "view"]).with(&self.request())
@@ -101,7 +101,7 @@ impl Shown<'_> {
             input,
             steps: self.steps(),
             look: self.look(),
-            target: Some(Point(target)),
+            target: Some(Coordinates(target)),
             is_default: false,
             paused,
             t: None,
@@ -254,7 +254,8 @@ mod tests {
             let lasts = loaded.run.until;
             let motion = request.look.motion(bodies, hints, &style, size, lasts).unwrap();
             let CameraMotion { start: mut camera, follow, .. } = motion;
-            camera.target = request.target.map_or(camera.target, |Point(target)| target.into());
+            camera.target =
+                request.target.map_or(camera.target, |Coordinates(target)| target.into());
             let start = Start::from(&request);
             let orbit_degrees_per_sec = request.look.orbit.unwrap_or(0.0);
             let view = ViewChoice { style, follow, orbit_degrees_per_sec, ..Default::default() };
@@ -279,7 +280,7 @@ mod tests {
         }
 
         fn words(&self) -> Vec<String> {
-            let shown = Shown {
+            let shown = CurrentState {
                 input: &self.input,
                 components: &self.components,
                 hints: &self.hints,
@@ -295,7 +296,7 @@ mod tests {
                 compare: self.compare.as_ref(),
                 now: (0.0, false),
             };
-            let link = Shown { now: (1.25, true), ..shown }.link();
+            let link = CurrentState { now: (1.25, true), ..shown }.link();
             if let Ok(link) = link {
                 let has = |word| link.split(['#', '?', '&']).any(|part| part == word);
                 assert!(has("t=1.25") && has("paused"), "{link}");

@@ -5,8 +5,8 @@
 
 use egui::{Color32, FontFamily, FontId, RichText, TextStyle, Ui};
 
-use super::input::Input;
-use super::output::Output;
+use super::input::WindowInput;
+use super::output::WindowOutput;
 use gravitile::gpu::let_browser_turn;
 
 /// Most of the characters that the panel uses, with their styles.
@@ -52,7 +52,7 @@ const CONTROLS: &[fn(&mut Ui)] = &[
 
 /// In a page: makes egui prepare its fonts, glyphs and controls a few at a time, so that they do
 /// not stall the first frames.
-pub async fn prepare_egui(input: &mut Input, output: &mut Output) {
+pub async fn prepare_egui(input: &mut WindowInput, output: &mut WindowOutput) {
     if !cfg!(target_arch = "wasm32") {
         return;
     }
@@ -96,7 +96,7 @@ pub async fn prepare_egui(input: &mut Input, output: &mut Output) {
 }
 
 /// Lays out and tessellates `draw` without showing it, in separate tasks of the event loop.
-async fn draw_ahead(input: &mut Input, output: &mut Output, draw: impl Fn(&mut Ui)) {
+async fn draw_ahead(input: &mut WindowInput, output: &mut WindowOutput, draw: impl Fn(&mut Ui)) {
     let_browser_turn().await;
     let events = input.egui_state.take_egui_input(&output.window);
     let drawn = input.context.run_ui(events, |ui| draw(ui));

@@ -15,11 +15,11 @@ const RING_PX: f32 = 11.0;
 #[derive(Default)]
 pub struct Overlay {
     diagram: Option<Arc<Diagram>>,
-    of: Option<Source>,
+    of: Option<DiagramInputs>,
 }
 
 /// What a diagram was made from.
-struct Source {
+struct DiagramInputs {
     view: Option<Arc<TreeView>>,
     /// The body whose card is shown.
     ringed: Option<usize>,
@@ -27,11 +27,15 @@ struct Source {
     depth: Option<u32>,
 }
 
-impl Source {
+impl DiagramInputs {
     /// What to draw now; `None` if there is nothing to draw.
-    fn of(form: &TreeForm, ringed: Option<usize>, seen: &Inspected) -> Option<Self> {
-        let view = seen.tree.as_ref().map(|seen| Arc::clone(&seen.view));
-        let walk = seen.walk.as_ref().filter(|_| form.lists).map(|seen| Arc::clone(&seen.walk));
+    fn of(form: &TreeForm, ringed: Option<usize>, inspected: &Inspected) -> Option<Self> {
+        let view = inspected.tree.as_ref().map(|inspected| Arc::clone(&inspected.view));
+        let walk = inspected
+            .walk
+            .as_ref()
+            .filter(|_| form.lists)
+            .map(|inspected| Arc::clone(&inspected.walk));
         let depth = (form.boxes && view.is_some()).then_some(form.depth);
         let walk = walk.filter(|_| view.is_some());
         let is_something = walk.is_some() || depth.is_some() || ringed.is_some();
@@ -91,8 +95,14 @@ impl Overlay {
     }
 
     /// Updates the diagram for the results of inspecting the forces so far.
-    pub fn refresh(&mut self, form: &TreeForm, ringed: Option<usize>, seen: Option<&Inspected>) {
-        let Some(now) = seen.and_then(|seen| Source::of(form, ringed, seen)) else {
+    pub fn refresh(
+        &mut self,
+        form: &TreeForm,
+        ringed: Option<usize>,
+        inspected: Option<&Inspected>,
+    ) {
+        let Some(now) = inspected.and_then(|inspected| DiagramInputs::of(form, ringed, inspected))
+        else {
             *self = Self::default();
             return;
         };

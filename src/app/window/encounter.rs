@@ -241,8 +241,8 @@ mod tests {
         let bodies = scene.build_with(&load).unwrap();
         // Both clusters are in the picture, and the passage comes in the first third of the run.
         let reach = scene.view.extent * ASPECT;
-        let seen = bodies.position.iter().filter(|x| x.length() < reach).count();
-        assert!(seen as f64 > 0.85 * bodies.len() as f64, "{seen} within {reach}");
+        let inside = bodies.position.iter().filter(|x| x.length() < reach).count();
+        assert!(inside as f64 > 0.85 * bodies.len() as f64, "{inside} within {reach}");
         let speed = (2.0 * bodies.total_mass() / separation).sqrt();
         assert!(separation / speed < 0.4 * scene.run.until, "{text}");
         assert!(scene.run.dt < 0.1 * scene.run.until && scene.run.softening > 0.0);

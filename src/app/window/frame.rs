@@ -21,9 +21,9 @@ use winit::window::Window;
 
 use super::command_line::Start;
 use super::compile_ahead::prepare_egui;
-use super::input::Input;
+use super::input::WindowInput;
 use super::machine;
-use super::output::Output;
+use super::output::WindowOutput;
 use super::pace::Pace;
 use super::pictures::{FILM_RATE, OnTop};
 use super::preferences::Preferences;
@@ -33,7 +33,7 @@ use super::second_run::{SECOND_PICTURE, SECOND_STEPS};
 use super::session::Session;
 use super::simulated::Simulated;
 use super::state::{Warned, WindowState};
-use super::stillness::{Drawing, Stillness, View};
+use super::stillness::{Drawing, PictureInputs, Stillness};
 use super::trace::{self, TRACE};
 use super::undo::Undo;
 use super::viewer::Viewer;
@@ -86,9 +86,9 @@ impl WindowState {
             // The bodies are made while the rest is prepared.
             let simulated = Simulated::new(&device.gpu, request.clone())?;
             let_browser_turn().await;
-            let mut output = Output::new(window, display, Screen::open(device).await?);
+            let mut output = WindowOutput::new(window, display, Screen::open(device).await?);
             let_browser_turn().await;
-            let mut input = Input::new(&output.screen, request.shaders.clone());
+            let mut input = WindowInput::new(&output.screen, request.shaders.clone());
             input.context.set_zoom_factor(preferences.text_size);
             prepare_egui(&mut input, &mut output).await;
             let mut state = Self {
@@ -279,7 +279,7 @@ impl WindowState {
         let on_top = filmed.map(|(film, session)| viewer.on_top(session, film.pause()));
         let Viewer { choice, look, reduced_look, quality, drawings, steering, diagram, .. } =
             viewer;
-        let Output { screen, recording, times, .. } = output;
+        let WindowOutput { screen, recording, times, .. } = output;
         let session = &mut simulated.session;
         if let Some(session) = session {
             let now = (session.live.status().time, session.live.dt());
@@ -326,7 +326,7 @@ impl WindowState {
                 let second = session.second.as_ref().map(|second| &second.live);
                 let steps = status.steps + second.map_or(0, |second| second.status().steps);
                 let state = (steps, status.time);
-                let now = View { camera, size: canvas.size(), state };
+                let now = PictureInputs { camera, size: canvas.size(), state };
                 // The light of the picture drawn last is that of the second run.
                 let may = (rests, second.is_none() && canvas.holds(&camera));
                 let drawing = drawings.next(now, may, frame);

@@ -17,7 +17,7 @@ use gravitile::gpu::template;
 /// Interval at which the files are polled.
 const PAUSE: Duration = Duration::from_millis(400);
 
-pub struct Input {
+pub struct WindowInput {
     pub egui_state: egui_winit::State,
     pub context: egui::Context,
     pub picker: Picker,
@@ -26,14 +26,14 @@ pub struct Input {
 }
 
 /// The effect of an event.
-pub struct Taken {
+pub struct EventEffect {
     /// Whether a frame should follow.
     pub repaint: bool,
     /// Whether it was the key that folds the panel.
     pub folds_panel: bool,
 }
 
-impl Input {
+impl WindowInput {
     /// Watches the folder `shaders` for changes, if there is one.
     pub fn new(screen: &Screen, shaders: Option<PathBuf>) -> Self {
         let context = egui::Context::default();
@@ -52,7 +52,7 @@ impl Input {
     }
 
     /// Passes an event to egui.
-    pub fn on_event(&mut self, window: &Window, event: &WindowEvent) -> Taken {
+    pub fn on_event(&mut self, window: &Window, event: &WindowEvent) -> EventEffect {
         // egui would move its focus with Tab, and the focused widget takes all other keys: it does
         // only once a key has given the focus to a control.
         if let WindowEvent::KeyboardInput { event: key, .. } = event
@@ -60,13 +60,13 @@ impl Input {
             && !self.context.memory(|memory| memory.focused().is_some())
         {
             let folds_panel = key.state.is_pressed() && !key.repeat;
-            return Taken { repaint: true, folds_panel };
+            return EventEffect { repaint: true, folds_panel };
         }
         let response = self.egui_state.on_window_event(window, event);
         if let WindowEvent::DroppedFile(path) = event {
             self.dropped.push(path.clone());
         }
-        Taken { repaint: response.repaint, folds_panel: false }
+        EventEffect { repaint: response.repaint, folds_panel: false }
     }
 }
 

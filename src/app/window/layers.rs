@@ -404,7 +404,7 @@ mod tests {
             egui.update_buffers(&gpu.device, &gpu.queue, &mut encoder, &jobs, &screen);
             let pass = begin_drawing(&mut encoder, "at once", &view, blue);
             egui.render(&mut pass.forget_lifetime(), &jobs, &screen);
-            let wanted = pixels(&gpu, encoder, &texture);
+            let expected = pixels(&gpu, encoder, &texture);
             // In layers.
             let mut encoder = gpu.device.create_command_encoder(&Default::default());
             let shapes = (output.shapes, fresh, 156.0);
@@ -413,7 +413,7 @@ mod tests {
             drop(begin_drawing(&mut encoder, "picture", &view, blue));
             layers.lay_over(both, &mut encoder, &texture, (96, None)).unwrap();
             let found = pixels(&gpu, encoder, &texture);
-            let most = found.iter().zip(&wanted).map(|(a, b)| a.abs_diff(*b)).max();
+            let most = found.iter().zip(&expected).map(|(a, b)| a.abs_diff(*b)).max();
             assert!(most <= Some(2), "off by {most:?} of 255");
             let blues = found.chunks(4).filter(|p| p[2] == 204).count();
             assert!(blues > 10_000 && blues < found.len() / 4 - 2000, "{blues} pixels of picture");

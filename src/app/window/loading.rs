@@ -25,7 +25,7 @@ const WHOLE_SECS: f64 = 30.0;
 
 /// Requested changes to the settings that suit the bodies.
 #[derive(Clone, Debug, Default)]
-pub struct RunRequest {
+pub struct RunChanges {
     pub steps: StepRequest,
     /// Requested engine, adapter and kernel.
     pub settings: Settings,
@@ -73,7 +73,7 @@ impl Loading {
     pub fn input(
         gpu: &Arc<Gpu>,
         input: InputRequest,
-        request: RunRequest,
+        request: RunChanges,
         keeps_view: bool,
     ) -> Result<Self> {
         let gpu = Arc::clone(gpu);
@@ -186,7 +186,7 @@ fn what_changes(now: &Settings, next: &Settings) -> &'static str {
     }
 }
 
-async fn load(gpu: Arc<Gpu>, input: InputRequest, request: RunRequest) -> Result<Session> {
+async fn load(gpu: Arc<Gpu>, input: InputRequest, request: RunChanges) -> Result<Session> {
     // Incomplete files are accepted; notes list the assumptions.
     let shown = InputRequest { isolated: true, ..input.clone() };
     let mut loaded = machine::load(&shown, request.steps.eps).await?;

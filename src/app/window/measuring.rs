@@ -14,7 +14,7 @@ use gravitile::forces::direct::gpu::{KernelConfig, own};
 use gravitile::gpu::Gpu;
 use gravitile::live::Background;
 use gravitile::measure::{
-    Device, Machine, Run, accesses, cases_around, check_case, steps_of_score,
+    Machine, RecordedDevice, Run, accesses, cases_around, check_case, steps_of_score,
 };
 use gravitile::tune::tune_steps;
 
@@ -26,7 +26,7 @@ const RACE_SECS: f64 = 20.0;
 /// A measurement in progress.
 pub struct Measuring {
     making: Background<Show>,
-    shared: Arc<Shared>,
+    shared: Arc<MeasuringState>,
     is_score: bool,
 }
 
@@ -39,12 +39,12 @@ fn nothing() -> Show {
 }
 
 #[derive(Default)]
-struct Shared {
+struct MeasuringState {
     progress: Mutex<(f64, String)>,
     stop: AtomicBool,
 }
 
-impl Shared {
+impl MeasuringState {
     fn progress(&self) -> MutexGuard<'_, (f64, String)> {
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -56,8 +56,8 @@ impl Shared {
     }
 }
 
-async fn score(gpu: Arc<Gpu>, shared: Arc<Shared>) -> Result<Show> {
-    let mut device = Device::of(&gpu.adapter);
+async fn score(gpu: Arc<Gpu>, shared: Arc<MeasuringState>) -> Result<Show> {
+    let mut device = RecordedDevice::of(&gpu.adapter);
     let mut machine = Machine::read(Some(&gpu));
     if let Some((browser, agent)) = machine::browser() {
         (device.driver, machine.system) = (browser, Some(agent));
@@ -70,7 +70,7 @@ async fn score(gpu: Arc<Gpu>, shared: Arc<Shared>) -> Result<Show> {
     Ok(Box::new(move |panel| panel.score = ScoreForm::of(&records)))
 }
 
-async fn race(gpu: Arc<Gpu>, shared: Arc<Shared>, n: usize) -> Result<Show> {
+async fn race(gpu: Arc<Gpu>, shared: Arc<MeasuringState>, n: usize) -> Result<Show> {
     let begun = Instant::now();
     let doing = format!("racing with {n} bodies");
     let go_on = || shared.report_progress(begun.elapsed().as_secs_f64() / RACE_SECS, &doing);
@@ -85,7 +85,7 @@ async fn race(gpu: Arc<Gpu>, shared: Arc<Shared>, n: usize) -> Result<Show> {
     Ok(Box::new(move |panel| panel.trial = TrialForm::of_race(&tuned)))
 }
 
-async fn check(gpu: Arc<Gpu>, shared: Arc<Shared>, config: KernelConfig) -> Result<Show> {
+async fn check(gpu: Arc<Gpu>, shared: Arc<MeasuringState>, config: KernelConfig) -> Result<Show> {
     let cases = cases_around(config);
     let mut rows = Vec::with_capacity(cases.len());
     for (done, case) in cases.iter().enumerate() {
@@ -106,12 +106,12 @@ impl Measuring {
     fn start<F>(
         gpu: &Arc<Gpu>,
         is_score: bool,
-        work: impl FnOnce(Arc<Gpu>, Arc<Shared>) -> F + Send + 'static,
+        work: impl FnOnce(Arc<Gpu>, Arc<MeasuringState>) -> F + Send + 'static,
     ) -> Result<Self>
     where
         F: Future<Output = Result<Show>> + 'static,
     {
-        let (gpu, shared) = (Arc::clone(gpu), Arc::<Shared>::default());
+        let (gpu, shared) = (Arc::clone(gpu), Arc::<MeasuringState>::default());
         let for_task = Arc::clone(&shared);
         let making = Background::start("measuring", move || work(gpu, for_task))?;
         Ok(Self { making, shared, is_score })

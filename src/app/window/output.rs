@@ -32,7 +32,7 @@ pub enum DrawnFor {
     Bookmark(f64),
 }
 
-pub struct Output {
+pub struct WindowOutput {
     pub window: Arc<Window>,
     pub screen: Screen,
     pub recording: Option<Recording>,
@@ -60,7 +60,7 @@ fn no_other(error: impl std::fmt::Display, again: &Error) -> Error {
     Error::Device(format!("{error}; and no new device: {again}"))
 }
 
-impl Output {
+impl WindowOutput {
     pub fn new(window: Arc<Window>, display: OwnedDisplayHandle, screen: Screen) -> Self {
         Self {
             window,

@@ -7,7 +7,7 @@ use web_time::{Duration, Instant};
 
 use super::loading::Loading;
 use super::machine;
-use super::output::Output;
+use super::output::WindowOutput;
 use super::simulated::{Purpose, Simulated};
 use super::state::WindowState;
 use super::steer::{PointerRequest, tracking};
@@ -107,7 +107,7 @@ impl WindowState {
             let Viewer { choice: view, steering, look, reduced_look, paths, path_colours, .. } =
                 viewer;
             let Simulated { session, history, past, sharing, .. } = simulated;
-            let Output { screen, times, recording, .. } = output;
+            let WindowOutput { screen, times, recording, .. } = output;
             let picker = &mut input.picker;
             if let Some(session) = session {
                 session.refresh_wgsl();
@@ -274,8 +274,8 @@ impl WindowState {
             let about = self.panel.card.body;
             session.live.inspect(InspectRequest { about, ..form.wish(is_shown) });
         }
-        let seen = session.as_ref().map(|session| session.live.inspected());
-        self.viewer.diagram.refresh(form, self.panel.card.body, seen);
+        let inspected = session.as_ref().map(|session| session.live.inspected());
+        self.viewer.diagram.refresh(form, self.panel.card.body, inspected);
     }
 
     /// Opens dropped and picked files; two dropped snapshots are read for an encounter.

@@ -23,7 +23,7 @@ const LEAST_MARKS: usize = 4;
 
 /// A stored state.
 #[derive(Clone)]
-struct Stored {
+struct StoredState {
     state: Arc<State>,
     bookmark: Option<Bookmark>,
 }
@@ -31,7 +31,7 @@ struct Stored {
 /// Stored states, ordered by time.
 #[derive(Default)]
 pub struct Past {
-    stored: Vec<Stored>,
+    stored: Vec<StoredState>,
     marks: Vec<PastMark>,
     /// Whether the next state will be bookmarked.
     wants_mark: bool,
@@ -48,8 +48,8 @@ impl Past {
     pub fn take(&mut self, state: &Arc<State>, forwards: bool) -> bool {
         let (time, from) = (state.time, self.now.replace(state.time));
         self.latest = Some(Arc::clone(state));
-        let is_same = |stored: &Stored| is_same(stored.state.time, time);
-        let is_replaced = |stored: &Stored| {
+        let is_same = |stored: &StoredState| is_same(stored.state.time, time);
+        let is_replaced = |stored: &StoredState| {
             let past =
                 from.is_some_and(|from| stored.state.time > from && stored.state.time < time);
             is_same(stored) || forwards && past && stored.bookmark.is_none()
@@ -60,7 +60,7 @@ impl Past {
         let is_new = std::mem::take(&mut self.wants_mark) && before.is_none();
         let bookmark = before.or(is_new.then(Bookmark::default));
         let at = self.stored.partition_point(|stored| stored.state.time < state.time);
-        self.stored.insert(at, Stored { state: Arc::clone(state), bookmark });
+        self.stored.insert(at, StoredState { state: Arc::clone(state), bookmark });
         self.thin();
         self.update_marks();
         is_new
@@ -168,7 +168,7 @@ impl Past {
     }
 
     fn update_marks(&mut self) {
-        let mark = |stored: &Stored| PastMark {
+        let mark = |stored: &StoredState| PastMark {
             time: stored.state.time,
             bookmark: stored.bookmark.clone(),
         };

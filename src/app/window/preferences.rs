@@ -38,9 +38,9 @@ pub struct Preferences {
 }
 
 /// A field of the choices about the picture.
-type Field<T> = fn(&mut ViewChoice) -> &mut T;
+type ViewField<T> = fn(&mut ViewChoice) -> &mut T;
 
-const NUMBERS: [(&str, Field<f64>); 8] = [
+const NUMBERS: [(&str, ViewField<f64>); 8] = [
     ("sprite_size", |view| &mut view.style.sprite_size),
     ("bloom", |view| &mut view.style.bloom),
     ("trail_secs", |view| &mut view.style.trail_secs),
@@ -51,7 +51,7 @@ const NUMBERS: [(&str, Field<f64>); 8] = [
     ("dust", |view| &mut view.style.dust),
 ];
 
-const SWITCHES: [(&str, Field<bool>); 6] = [
+const SWITCHES: [(&str, ViewField<bool>); 6] = [
     ("show_halo", |view| &mut view.style.show_halo),
     ("physical", |view| &mut view.physical),
     ("axes", |view| &mut view.axes),

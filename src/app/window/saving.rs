@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use egui::{ColorImage, TextureOptions};
 
-use super::command_line::Shown;
+use super::command_line::CurrentState;
 use super::machine::{self, check_name};
 use super::output::DrawnFor;
 use super::pictures::{OnTop, Recording, absolute, free_name, picture};
@@ -168,10 +168,10 @@ impl WindowState {
     }
 
     /// Calls `read` with everything that the window shows; `None` without bodies.
-    fn with_shown<T>(&self, read: impl FnOnce(&Shown<'_>) -> T) -> Option<T> {
+    fn with_shown<T>(&self, read: impl FnOnce(&CurrentState<'_>) -> T) -> Option<T> {
         let session = self.simulated.session.as_ref()?;
         let initial = &session.initial;
-        Some(read(&Shown {
+        Some(read(&CurrentState {
             input: &initial.input,
             components: &initial.bodies.components,
             hints: &initial.hints,

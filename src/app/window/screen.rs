@@ -24,14 +24,14 @@ pub struct Screen {
 }
 
 /// A surface texture to draw into, and whether the surface must be reconfigured afterwards.
-pub struct Target {
+pub struct ScreenTarget {
     surface_texture: Option<wgpu::SurfaceTexture>,
     pub view: wgpu::TextureView,
     suboptimal: bool,
     queue: wgpu::Queue,
 }
 
-impl Target {
+impl ScreenTarget {
     pub fn texture(&self) -> &wgpu::Texture {
         self.view.texture()
     }
@@ -39,7 +39,7 @@ impl Target {
 
 /// Presents even after an error: wgpu 30 does not discard the texture of a lost device, and panics
 /// when its surface is dropped with it.
-impl Drop for Target {
+impl Drop for ScreenTarget {
     fn drop(&mut self) {
         if let Some(texture) = self.surface_texture.take() {
             self.queue.present(texture);
@@ -181,7 +181,7 @@ impl Screen {
     }
 
     /// The next surface texture to draw into; `None` if nothing can be shown now.
-    pub fn acquire(&mut self) -> Result<Option<Target>> {
+    pub fn acquire(&mut self) -> Result<Option<ScreenTarget>> {
         use wgpu::CurrentSurfaceTexture as Current;
         if !self.configured {
             return Ok(None);
@@ -210,13 +210,13 @@ impl Screen {
             };
             let view = texture.texture.create_view(&Default::default());
             let (surface_texture, queue) = (Some(texture), self.gpu.queue.clone());
-            return Ok(Some(Target { surface_texture, view, suboptimal, queue }));
+            return Ok(Some(ScreenTarget { surface_texture, view, suboptimal, queue }));
         }
         Ok(None)
     }
 
     /// Shows what was drawn, after the submission.
-    pub fn present(&mut self, target: Target) {
+    pub fn present(&mut self, target: ScreenTarget) {
         self.window.pre_present_notify();
         let suboptimal = target.suboptimal;
         drop(target);

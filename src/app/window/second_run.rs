@@ -11,7 +11,7 @@ use log::trace;
 
 use super::trace::TRACE;
 use crate::lookup;
-use crate::panel::{Compared, History, quantity};
+use crate::panel::{ComparedRuns, History, quantity};
 use gravitile::bodies::Bodies;
 use gravitile::error::{Error, Result};
 use gravitile::forces::Budget;
@@ -201,8 +201,8 @@ impl SecondRun {
     }
 
     /// What the panel shows of both runs; lengths are in this unit.
-    pub fn summary(&self, first: &Live, length: &str) -> Compared<'_> {
-        Compared {
+    pub fn summary(&self, first: &Live, length: &str) -> ComparedRuns<'_> {
+        ComparedRuns {
             differs: &self.differs,
             names: self.names(first, length),
             energy_errors: self.energy_errors(),

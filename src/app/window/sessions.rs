@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::encounter::Meeting;
-use super::loading::{Loading, RunRequest};
+use super::loading::{Loading, RunChanges};
 use super::machine;
 use super::past::Past;
 use super::session::{Initial, Session};
@@ -59,7 +59,7 @@ impl WindowState {
         }
         let input = session.initial.input.clone();
         let field = (!reset_numbers).then(|| session.live.settings().field.clone());
-        let request = RunRequest { steps, field, ..self.simulated.requested.clone() };
+        let request = RunChanges { steps, field, ..self.simulated.requested.clone() };
         self.simulated.loading =
             Some(Loading::input(&self.output.screen.gpu, input, request, false)?);
         Ok(())

@@ -1,6 +1,6 @@
 //! The devices that can share the bodies.
 
-use crate::panel::Shared;
+use crate::panel::DeviceSharing;
 use gravitile::forces::Method;
 use gravitile::gpu::{AdapterInfo, Gpu};
 use gravitile::live::{Background, Live};
@@ -15,11 +15,11 @@ pub struct Sharing {
     searching: Option<Background<Vec<AdapterInfo>>>,
     /// Descriptions of the adapters, the window's own first; empty until they are known.
     adapters: Vec<String>,
-    measured: Option<Measured>,
+    measured: Option<MeasuredSharing>,
 }
 
 /// The result of measuring several devices, for these bodies.
-struct Measured {
+struct MeasuredSharing {
     bodies: usize,
     method: Method,
     found: String,
@@ -62,17 +62,17 @@ impl Sharing {
             (live.settings().devices, &live.choice().devices_reason)
         {
             let (bodies, method) = (live.len(), live.choice().method);
-            self.measured = Some(Measured { bodies, method, found: found.clone() });
+            self.measured = Some(MeasuredSharing { bodies, method, found: found.clone() });
         }
     }
 
     /// The information for the panel.
-    pub fn summary<'a>(&'a self, live: &'a Live) -> Shared<'a> {
-        let is_of_these = |measured: &&Measured| {
+    pub fn summary<'a>(&'a self, live: &'a Live) -> DeviceSharing<'a> {
+        let is_of_these = |measured: &&MeasuredSharing| {
             (measured.bodies, measured.method) == (live.len(), live.choice().method)
         };
         let measured = self.measured.as_ref().filter(is_of_these);
-        Shared {
+        DeviceSharing {
             adapters: &self.adapters,
             parts: live.parts(),
             measured: measured.map(|measured| measured.found.as_str()),

@@ -40,7 +40,7 @@ pub fn run(request: ViewRequest, listen: Listen) -> Result<()> {
         // Fails only if the window is closed already.
         let _ = outside.send_event(UserEvent::Quit);
     }));
-    let mut shell = Shell::new(request);
+    let mut shell = WindowLoop::new(request);
     let ran = machine::without_winits_panics(|| event_loop.run_app(&mut shell));
     shell.is_lost |= ran.is_err();
     shell.end()?;
@@ -57,13 +57,13 @@ pub fn run(request: ViewRequest, listen: Listen) -> Result<()> {
 pub fn run(request: ViewRequest, _: Listen) -> Result<()> {
     use winit::platform::web::EventLoopExtWebSys;
 
-    machine::event_loop()?.spawn_app(Shell::new(request));
+    machine::event_loop()?.spawn_app(WindowLoop::new(request));
     Ok(())
 }
 
 /// The window's side of the event loop.
 #[derive(Default)]
-struct Shell {
+struct WindowLoop {
     request: Option<ViewRequest>,
     /// The state, while its device is being opened.
     opening: Option<Deferred<Result<WindowState>>>,
@@ -88,7 +88,7 @@ struct Shell {
     failed: Option<Error>,
 }
 
-impl Shell {
+impl WindowLoop {
     /// A shell that will open the window for `request`.
     fn new(request: ViewRequest) -> Self {
         Self { request: Some(request), ..Self::default() }
@@ -177,7 +177,7 @@ impl Shell {
     }
 }
 
-impl ApplicationHandler<UserEvent> for Shell {
+impl ApplicationHandler<UserEvent> for WindowLoop {
     fn resumed(&mut self, event_loop: &ActiveEventLoop) {
         if let Some(request) = self.request.take() {
             match self.start(event_loop, request) {

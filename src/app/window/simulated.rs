@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::FIRST_SCENE;
 use super::encounter::Meeting;
-use super::loading::{Loading, RunRequest};
+use super::loading::{Loading, RunChanges};
 use super::past::Past;
 use super::session::Session;
 use super::sharing::Sharing;
@@ -23,7 +23,7 @@ pub struct Simulated {
     pub loading: Option<Loading>,
     /// What the next state that is read back is for.
     pub pending: Vec<Purpose>,
-    pub requested: RunRequest,
+    pub requested: RunChanges,
     /// The request that the window was opened with, until the first bodies are loaded.
     pub request: Option<ViewRequest>,
     /// The view requested with these bodies, if any.
@@ -61,7 +61,7 @@ impl Simulated {
         let (steps, settings) = (request.steps.clone(), request.engine.settings()?);
         let sharing = Sharing::begin(gpu, &settings.adapter);
         let (throws, compare) = (in_order(request.thrown.throw.clone()), request.compare.clone());
-        let requested = RunRequest { steps, settings, field: None, throws, compare };
+        let requested = RunChanges { steps, settings, field: None, throws, compare };
         let loading = Loading::input(gpu, input, requested.clone(), false)?;
         Ok(Self {
             session: None,
@@ -105,7 +105,7 @@ pub fn suited(input: InputRequest, class: DeviceClass) -> InputRequest {
     }
     let Ok(Some(scene)) = input.scene() else { return input };
     let Some(n) = scene.n() else { return input };
-    let wanted = match class {
+    let suitable = match class {
         DeviceClass::Discrete if input.input == FIRST_SCENE => 48_000,
         DeviceClass::Discrete => n,
         DeviceClass::Integrated | DeviceClass::Virtual | DeviceClass::Unknown => n.min(16_000),
@@ -113,7 +113,7 @@ pub fn suited(input: InputRequest, class: DeviceClass) -> InputRequest {
         DeviceClass::Software if cfg!(target_arch = "wasm32") => n.min(3_000),
         DeviceClass::Software => n.min(12_000),
     };
-    InputRequest { n: (wanted != n).then_some(wanted), ..input }
+    InputRequest { n: (suitable != n).then_some(suitable), ..input }
 }
 
 #[cfg(test)]

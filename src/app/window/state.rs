@@ -3,9 +3,9 @@
 use web_time::Instant;
 
 use super::command_line::Start;
-use super::input::Input;
+use super::input::WindowInput;
 use super::measuring::Measuring;
-use super::output::Output;
+use super::output::WindowOutput;
 use super::preferences::Preferences;
 use super::refresh::Refresh;
 use super::simulated::{Purpose, Simulated};
@@ -20,8 +20,8 @@ use gravitile::render::PictureSize;
 pub struct WindowState {
     pub(super) viewer: Viewer,
     pub(super) simulated: Simulated,
-    pub(super) input: Input,
-    pub(super) output: Output,
+    pub(super) input: WindowInput,
+    pub(super) output: WindowOutput,
     pub(super) panel: Panel,
     pub(super) start: Start,
     pub(super) preferences: Preferences,

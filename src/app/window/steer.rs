@@ -128,10 +128,10 @@ impl Steering {
     /// Zooms within the limits.
     fn zoom(&mut self, factor: f64, at: DVec2, size: PictureSize) {
         let [nearest, farthest] = ZOOM.map(|part| part * self.start.distance);
-        let (now, wanted) = (self.camera.distance, self.camera.distance / factor);
+        let (now, requested) = (self.camera.distance, self.camera.distance / factor);
         // The first camera of a film or a command line may be beyond the limits.
-        let allowed = wanted.max(nearest.min(now)).min(farthest.max(now));
-        self.hit_limit |= allowed != wanted;
+        let allowed = requested.max(nearest.min(now)).min(farthest.max(now));
+        self.hit_limit |= allowed != requested;
         self.camera = self.camera.zoomed_to(now / allowed, at, size);
     }
 

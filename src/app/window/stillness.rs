@@ -14,7 +14,7 @@ const AFTERMATH_SECS: f64 = 0.5;
 
 /// Everything that a picture depends on, except its look.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct View {
+pub struct PictureInputs {
     pub camera: Camera,
     pub size: PictureSize,
     /// Steps and simulated time of the bodies.
@@ -35,7 +35,7 @@ pub enum Drawing {
 /// How the last pictures were drawn, which decides how the next one is.
 #[derive(Debug, Default)]
 pub struct Drawings {
-    view: Option<View>,
+    view: Option<PictureInputs>,
     moved: bool,
     /// How the current frame's picture was drawn; `None` without a picture.
     last: Option<Drawing>,
@@ -48,7 +48,12 @@ pub struct Drawings {
 impl Drawings {
     /// How to draw frame `number`. `rests`: nothing moves, but effects are left out in motion.
     /// `is_cached`: the last picture can still be shown again.
-    pub fn next(&mut self, view: View, (rests, is_cached): (bool, bool), number: u64) -> Drawing {
+    pub fn next(
+        &mut self,
+        view: PictureInputs,
+        (rests, is_cached): (bool, bool),
+        number: u64,
+    ) -> Drawing {
         let before = self.view.replace(view);
         if before.is_some_and(|before| before.camera != view.camera) {
             trace!(target: TRACE, "draws from elsewhere");
@@ -137,7 +142,7 @@ mod tests {
     #[test]
     fn full_picture_is_drawn_once_at_rest_and_reduced_when_something_moves() {
         let size = PictureSize::new(640, 360).unwrap();
-        let view = View { camera: Camera::default(), size, state: (3, 0.5) };
+        let view = PictureInputs { camera: Camera::default(), size, state: (3, 0.5) };
         let mut drawings = Drawings::default();
         let mut number = 0;
         let mut next = |view, rests, is_cached| {
@@ -151,9 +156,9 @@ mod tests {
         assert_eq!(next(view, true, true), (Cached, false));
         assert_eq!(next(view, true, false), (Full, true), "another canvas");
         for moved in [
-            View { camera: Camera { distance: 9.0, ..view.camera }, ..view },
-            View { size: PictureSize::new(320, 180).unwrap(), ..view },
-            View { state: (4, 0.6), ..view },
+            PictureInputs { camera: Camera { distance: 9.0, ..view.camera }, ..view },
+            PictureInputs { size: PictureSize::new(320, 180).unwrap(), ..view },
+            PictureInputs { state: (4, 0.6), ..view },
         ] {
             assert_eq!(next(moved, true, true).0, Reduced, "{moved:?}");
             assert_eq!(next(moved, true, true).0, Full);

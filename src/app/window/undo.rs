@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::loading::RunRequest;
+use super::loading::RunChanges;
 use super::past::Past;
 use super::session::Session;
 use super::steer::Steering;
@@ -26,7 +26,7 @@ pub enum UndoStep {
     /// A command that restores it.
     Live(Command),
     /// Engine, method, tree, integrator or external field.
-    Settings(Box<(Settings, RunRequest)>),
+    Settings(Box<(Settings, RunChanges)>),
     /// The looks.
     View(ViewChoice),
     /// The camera, moved by a button or a key.
@@ -38,7 +38,7 @@ pub enum UndoStep {
 /// A session that is stored while another one is shown.
 pub struct Suspended {
     pub session: Session,
-    pub requested: RunRequest,
+    pub requested: RunChanges,
     pub view: ViewChoice,
     pub steering: Steering,
     pub history: History,

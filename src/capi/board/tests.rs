@@ -2,9 +2,9 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use super::*;
-use crate::registry::{self, Key, Open, with_board};
+use crate::registry::{self, ClusterKey, Open, with_board};
 use gravitile::forces::direct::{CpuSingle, Reference};
-use gravitile::forces::{Capabilities, Interfaces, TestBodies};
+use gravitile::forces::{EngineCapabilities, Interfaces, TestBodies};
 
 /// An engine whose `begin` returns only once another engine's `begin` has been entered too.
 struct Rendezvous {
@@ -39,8 +39,8 @@ impl ForceEngine for Rendezvous {
         self.inner.begin(sinks, softening, outputs)
     }
 
-    fn capabilities(&self) -> Capabilities<'_> {
-        Capabilities::default()
+    fn capabilities(&self) -> EngineCapabilities<'_> {
+        EngineCapabilities::default()
     }
 
     fn interfaces(&mut self) -> Interfaces<'_> {
@@ -55,7 +55,7 @@ fn boards_compute_at_the_same_time() {
         let inner = Reference::default();
         let engine = Rendezvous { inner, begun: Arc::clone(&begun) };
         let board = Box::new(Board::new(Box::new(engine)));
-        registry::insert(Key::G5(number), Open::Board(board));
+        registry::insert(ClusterKey::G5(number), Open::Board(board));
     }
     let force = |number: i32| -> Result<f64> {
         with_board(number, |board| {
@@ -77,7 +77,7 @@ fn boards_compute_at_the_same_time() {
     });
     assert_eq!(both, (-2.0 / 502.0, -2.0 / 501.0));
     for number in [501, 502] {
-        registry::close(Key::G5(number)).unwrap();
+        registry::close(ClusterKey::G5(number)).unwrap();
     }
 }
 

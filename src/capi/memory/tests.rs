@@ -2,7 +2,7 @@ use super::*;
 use gravitile::error::Result;
 use gravitile::forces::direct::Reference;
 use gravitile::forces::{
-    Arrivals, Capabilities, Forces, Identity, Interfaces, Moving, Outputs, Sinks,
+    Arrivals, EngineCapabilities, Forces, Identity, Interfaces, Moving, Outputs, Sinks,
 };
 
 /// Engine that counts its uploads.
@@ -30,8 +30,8 @@ impl ForceEngine for Counter {
     fn begin(&mut self, sinks: &Sinks, softening: f64, outputs: &Outputs) -> Result<()> {
         self.inner.begin(sinks, softening, outputs)
     }
-    fn capabilities(&self) -> Capabilities<'_> {
-        Capabilities::default()
+    fn capabilities(&self) -> EngineCapabilities<'_> {
+        EngineCapabilities::default()
     }
     fn interfaces(&mut self) -> Interfaces<'_> {
         Interfaces::default()
@@ -167,8 +167,8 @@ impl ForceEngine for Mover {
     fn begin(&mut self, sinks: &Sinks, softening: f64, outputs: &Outputs) -> Result<()> {
         self.inner.begin(sinks, softening, outputs)
     }
-    fn capabilities(&self) -> Capabilities<'_> {
-        Capabilities::default()
+    fn capabilities(&self) -> EngineCapabilities<'_> {
+        EngineCapabilities::default()
     }
     fn interfaces(&mut self) -> Interfaces<'_> {
         Interfaces { moving: Some(self), ..Interfaces::default() }

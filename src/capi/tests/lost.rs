@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::cluster::Cluster;
 use crate::g6::*;
-use crate::registry::{self, Key, Open};
+use crate::registry::{self, ClusterKey, Open};
 use gravitile::forces::{Method, Order, Precision, TestBodies};
 use gravitile::gpu::{AdapterRequest, Gpu};
 use gravitile::sim::{EngineKind, direct_engine};
@@ -39,7 +39,7 @@ impl Client {
         let engine =
             direct_engine(EngineKind::Gpu, Method::Direct, Some(gpu), None, request).unwrap();
         let cluster = Cluster::new(engine, Order::Jerk);
-        registry::insert(Key::G6(id), Open::Cluster(Box::new(cluster)));
+        registry::insert(ClusterKey::G6(id), Open::Cluster(Box::new(cluster)));
         let bodies = TestBodies::new(N, 9);
         let arrays = |from: &[glam::DVec3]| from.iter().map(|x| x.to_array()).collect();
         Self {

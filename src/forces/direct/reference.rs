@@ -20,14 +20,14 @@ pub struct ReferenceSums;
 
 /// A position and its derivatives.
 #[derive(Clone, Copy)]
-struct Motion {
+struct SourceMotion {
     position: DVec3,
     velocity: DVec3,
     acceleration: DVec3,
 }
 
 /// The sums of one sink.
-struct Sum {
+struct SinkSums {
     acceleration: DVec3,
     jerk: DVec3,
     snap: DVec3,
@@ -72,7 +72,7 @@ impl Evaluator for ReferenceSums {
             let radius = outputs.within.map(|within| within.radius[i]);
             Ok(sum(sources, sink, sinks.identity.of(i), softening, radius))
         };
-        let sums: Result<Vec<Sum>> =
+        let sums: Result<Vec<SinkSums>> =
             (0..sinks.position.len()).into_par_iter().map(on_sink).collect();
         for (i, sum) in sums?.iter().enumerate() {
             out.acceleration[i] = sum.acceleration;
@@ -108,7 +108,7 @@ fn evaluate_plain(
     out: &mut Forces,
 ) -> Result<()> {
     let stop_token = stop::of_caller();
-    let force = |i: usize| match stop_token.is_wanted() {
+    let force = |i: usize| match stop_token.is_requested() {
         true => Default::default(),
         false => plain(sinks.position[i], sinks.identity.of(i), sources, softening),
     };
@@ -143,13 +143,13 @@ fn plain(sink: DVec3, itself: Option<usize>, sources: &Sources, softening: f64) 
 /// All sums over the sources at `sink`; `itself` is its index as a source, if it is one.
 fn sum(
     sources: &Sources,
-    sink: Motion,
+    sink: SourceMotion,
     itself: Option<usize>,
     softening: f64,
     radius: Option<f64>,
-) -> Sum {
+) -> SinkSums {
     let zero = DVec3::ZERO;
-    let mut sum = Sum {
+    let mut sum = SinkSums {
         acceleration: zero,
         jerk: zero,
         snap: zero,
@@ -193,9 +193,14 @@ fn sum(
 }
 
 /// Entry `i`, with 0 for derivatives that are not given.
-fn motion(position: &[DVec3], velocity: &[DVec3], acceleration: &[DVec3], i: usize) -> Motion {
+fn motion(
+    position: &[DVec3],
+    velocity: &[DVec3],
+    acceleration: &[DVec3],
+    i: usize,
+) -> SourceMotion {
     let or_zero = |of: &[DVec3]| of.get(i).copied().unwrap_or(DVec3::ZERO);
-    Motion {
+    SourceMotion {
         position: position[i],
         velocity: or_zero(velocity),
         acceleration: or_zero(acceleration),

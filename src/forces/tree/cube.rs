@@ -61,7 +61,7 @@ impl Cube {
 
     /// A body as a tree has it: one without a finite position, or beyond [`FARTHEST`], is in the
     /// middle, without mass.
-    pub fn kept(place: &PointMass) -> PointMass {
+    pub fn admitted(place: &PointMass) -> PointMass {
         if distance(place).is_some() { *place } else { [0.0; 4] }
     }
 

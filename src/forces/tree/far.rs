@@ -39,7 +39,7 @@ pub const TERMS: usize = 35;
 
 /// A group of sinks as the tests need it.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Near {
+pub struct SinkGroup {
     /// The middle of the box.
     pub middle: [f32; 3],
     /// The square of the largest distance of a sink from there.
@@ -50,7 +50,7 @@ pub struct Near {
     pub lost: f32,
 }
 
-impl Near {
+impl SinkGroup {
     /// Whether a cell at this distance from the box acts as a body at its centre of mass: if its
     /// quadrupole, at most 1.5 tr Q / d^4, is below `POINT` of the allowance. `trace` is
     /// 1.5 tr Q.
@@ -79,7 +79,7 @@ impl Near {
 /// The sums over all expanded cells of a group, with lengths in multiples of `unit`.
 #[derive(Clone, Copy, Debug)]
 pub struct Expansion {
-    /// [`Near::middle`].
+    /// [`SinkGroup::middle`].
     pub middle: [f32; 3],
     /// The unit of length: with the extent of the group or more, no power leaves f32.
     pub unit: f32,
@@ -91,7 +91,7 @@ pub struct Expansion {
 
 impl Expansion {
     /// Nothing, about this group.
-    pub fn new(near: &Near) -> Self {
+    pub fn new(near: &SinkGroup) -> Self {
         let unit = near.extent_squared.sqrt().max(f32::from_bits((127 - 60) << 23));
         Self { middle: near.middle, unit, sums: [0.0; TERMS] }
     }
@@ -102,7 +102,7 @@ impl Expansion {
         let unit = f64::from(self.unit);
         let along = |axis: usize| f64::from(cell.centre[axis]) - f64::from(self.middle[axis]);
         let s: [f64; 3] = std::array::from_fn(|axis| along(axis) / unit);
-        let derivatives = Derivatives::new(s, softening_squared / unit.powi(2));
+        let derivatives = FieldDerivatives::new(s, softening_squared / unit.powi(2));
         let [xx, yy, zz] = cell.diagonal.map(|q| f64::from(q) / 3.0);
         let [xy, xz, yz] = cell.off_diagonal.map(|q| f64::from(q) / 3.0);
         let second = [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]];
@@ -172,9 +172,9 @@ fn powers() -> impl Iterator<Item = [usize; 3]> {
 }
 
 /// The derivatives of f(s - y) by y up to the fourth order.
-struct Derivatives([[[f64; 5]; 5]; 5]);
+struct FieldDerivatives([[[f64; 5]; 5]; 5]);
 
-impl Derivatives {
+impl FieldDerivatives {
     /// With b the Taylor coefficients, n the order and r^2 = s^2 + eps^2,
     /// n r^2 b(k) = (2 n - 1) sum over axes of s b(k - 1) - (n - 1) sum of b(k - 2).
     fn new(s: [f64; 3], softening_squared: f64) -> Self {

@@ -13,7 +13,7 @@ pub const WIDENED: f64 = 1.0 + 1.0 / (1 << 18) as f64;
 /// The multipoles of a cell, its radius and its box.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-pub struct Moment {
+pub struct CellMoments {
     /// Sum of the bodies' masses.
     pub mass: f64,
     /// Their centre of mass; for a cell without mass the middle of its box.
@@ -30,7 +30,7 @@ pub struct Moment {
     pub upper: [f32; 3],
 }
 
-impl Moment {
+impl CellMoments {
     /// The start for adding children.
     const NONE: Self = Self {
         mass: 0.0,
@@ -132,8 +132,8 @@ impl Moment {
 }
 
 /// The moments of all cells over the bodies in the order of the curve.
-pub fn moments(cells: &Cells, sorted: &[PointMass]) -> Vec<Moment> {
-    let mut moments = vec![Moment::NONE; cells.len()];
+pub fn moments(cells: &Cells, sorted: &[PointMass]) -> Vec<CellMoments> {
+    let mut moments = vec![CellMoments::NONE; cells.len()];
     // The deepest level first, because parents need their children.
     for level in (1..cells.levels.len()).rev() {
         let (first, end) = (cells.levels[level - 1] as usize, cells.levels[level] as usize);
@@ -154,11 +154,11 @@ fn children(cell: &Cell, end: usize) -> std::ops::Range<usize> {
     first..first + cell.children as usize
 }
 
-fn of(cell: &Cell, children: &[Moment], sorted: &[PointMass]) -> Moment {
+fn of(cell: &Cell, children: &[CellMoments], sorted: &[PointMass]) -> CellMoments {
     if cell.is_leaf() {
-        Moment::of_bodies(&sorted[cell.first as usize..][..cell.count as usize])
+        CellMoments::of_bodies(&sorted[cell.first as usize..][..cell.count as usize])
     } else {
-        Moment::of_children(children)
+        CellMoments::of_children(children)
     }
 }
 

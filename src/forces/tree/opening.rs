@@ -8,7 +8,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::Moment;
+use super::CellMoments;
 
 /// The highest multipole of cells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -81,7 +81,7 @@ impl Opening {
     }
 
     /// The lower limit of d^2 times the reach; -1 for a cell without mass, which is skipped.
-    pub fn critical(&self, cell: &Moment, order: MultipoleOrder) -> f64 {
+    pub fn critical(&self, cell: &CellMoments, order: MultipoleOrder) -> f64 {
         match *self {
             _ if !(cell.mass > 0.0) => -1.0,
             Self::Acceleration { .. } => acceleration(cell, order),
@@ -134,21 +134,21 @@ impl Opening {
 }
 
 /// (m r^3)^(2/5), computed by powers that stay within f32; with monopoles (m r^2)^(1/2).
-fn acceleration(cell: &Moment, order: MultipoleOrder) -> f64 {
+fn acceleration(cell: &CellMoments, order: MultipoleOrder) -> f64 {
     match order {
         MultipoleOrder::Monopole => cell.mass.sqrt() * cell.radius,
         MultipoleOrder::Quadrupole => cell.mass.powf(0.4) * cell.radius.powf(1.2),
     }
 }
 
-fn radius(cell: &Moment, theta: f64) -> f64 {
+fn radius(cell: &CellMoments, theta: f64) -> f64 {
     (cell.radius / theta).powi(2)
 }
 
-fn bonsai(cell: &Moment, theta: f64) -> f64 {
+fn bonsai(cell: &CellMoments, theta: f64) -> f64 {
     (cell.edge() / theta + cell.middle().distance(cell.centre)).powi(2)
 }
 
-fn octgrav(cell: &Moment, theta: f64) -> f64 {
+fn octgrav(cell: &CellMoments, theta: f64) -> f64 {
     (cell.edge() / theta).powi(2)
 }

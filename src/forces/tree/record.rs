@@ -3,7 +3,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::{Cell, Moment, MultipoleOrder, Opening};
+use super::{Cell, CellMoments, MultipoleOrder, Opening};
 
 /// `child` of a [`CellOpen`] that has no children.
 pub const IS_LEAF: u32 = u32::MAX;
@@ -47,7 +47,7 @@ pub struct CellForce {
 
 impl CellForce {
     /// Of a cell with these moments.
-    pub fn of(moment: &Moment) -> Self {
+    pub fn of(moment: &CellMoments) -> Self {
         let ([xx, yy, zz, xy, xz, yz], trace) = (moment.second, moment.trace());
         let three = |q: f64| (3.0 * q) as f32;
         Self {
@@ -88,7 +88,7 @@ pub struct CellRecord {
 
 impl CellRecord {
     /// The record of a cell for this opening rule.
-    pub fn of(cell: &Cell, moment: &Moment, opening: &Opening, order: MultipoleOrder) -> Self {
+    pub fn of(cell: &Cell, moment: &CellMoments, opening: &Opening, order: MultipoleOrder) -> Self {
         let centre = moment.centre_f32();
         let child = match cell.is_leaf() {
             true => IS_LEAF,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::{Cells, Cube, Key, LEAF, Moment, PointMass, keys, moments, order};
+use super::{CellMoments, Cells, Cube, Key, LEAF, PointMass, keys, moments, order};
 
 /// A tree over bodies, with the bodies in its order.
 #[derive(Clone, Debug, Default)]
@@ -23,7 +23,7 @@ pub struct Tree {
     /// The cells over the bodies inside the cube.
     pub cells: Cells,
     /// Their moments.
-    pub moments: Vec<Moment>,
+    pub moments: Vec<CellMoments>,
 }
 
 impl Tree {
@@ -51,5 +51,5 @@ impl Tree {
 
 /// The bodies in the given order.
 fn sorted(order: &[u32], places: &[PointMass]) -> Vec<PointMass> {
-    order.par_iter().map(|&i| Cube::kept(&places[i as usize])).collect()
+    order.par_iter().map(|&i| Cube::admitted(&places[i as usize])).collect()
 }

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use super::Predicted;
 use crate::forces::{Identity, Order, Sinks, Sources};
 
-/// Positions, velocities and, if wanted, accelerations in the layout of the engines.
+/// Positions, velocities and, if requested, accelerations in the layout of the engines.
 #[derive(Default)]
 pub(super) struct Arrays {
     position: Vec<DVec3>,

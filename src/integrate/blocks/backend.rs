@@ -11,13 +11,13 @@ use crate::forces::{DeviceEngine, ForceEngine, Precision};
 use crate::gpu::DevicePart;
 
 /// Where bodies are predicted and corrected.
-pub(super) enum Backend {
+pub(super) enum BlocksBackend {
     /// On the host, with the reason.
     Host(String),
     Device(Residents),
 }
 
-impl Default for Backend {
+impl Default for BlocksBackend {
     fn default() -> Self {
         Self::Host("block steps on the host".to_owned())
     }
@@ -28,7 +28,7 @@ impl BlockSteps {
     /// arithmetic holds; otherwise they stay on the host, and [`BlockSteps::describe_backend`]
     /// gives the reason.
     pub async fn move_to_device(&mut self, field: &Attractors<'_>, engine: &dyn ForceEngine) {
-        self.backend = Backend::default();
+        self.backend = BlocksBackend::default();
         if let Some(device) = engine.capabilities().device {
             let why = if self.accuracy.settings.on_host {
                 "as asked for".to_owned()
@@ -37,13 +37,13 @@ impl BlockSteps {
             } else {
                 match self.residents(field, engine, device).await {
                     Ok(residents) => {
-                        self.backend = Backend::Device(residents);
+                        self.backend = BlocksBackend::Device(residents);
                         return;
                     }
                     Err(error) => error.to_string(),
                 }
             };
-            self.backend = Backend::Host(format!("block steps on the host: {why}"));
+            self.backend = BlocksBackend::Host(format!("block steps on the host: {why}"));
         }
     }
 
@@ -89,7 +89,7 @@ impl BlockSteps {
         offset: f64,
         field: &Attractors<'_>,
     ) -> Result<()> {
-        let Backend::Device(residents) = &mut self.backend else { return Ok(()) };
+        let BlocksBackend::Device(residents) = &mut self.backend else { return Ok(()) };
         let mut failed = (None, None);
         while self.schedule.period <= period {
             let is_last = self.schedule.period == period;
@@ -113,30 +113,30 @@ impl BlockSteps {
 
     /// Whether the bodies live on a device.
     pub fn is_on_device(&self) -> bool {
-        !matches!(self.backend, Backend::Host(_))
+        !matches!(self.backend, BlocksBackend::Host(_))
     }
 
     /// Statistics of the blocks that several devices have shared.
     pub fn shared(&self) -> SharedBlocks {
         match &self.backend {
-            Backend::Host(_) => SharedBlocks::default(),
-            Backend::Device(residents) => residents.shared(),
+            BlocksBackend::Host(_) => SharedBlocks::default(),
+            BlocksBackend::Device(residents) => residents.shared(),
         }
     }
 
     /// The share of each device, if several share blocks.
     pub fn take_parts(&mut self) -> Vec<DevicePart> {
         match &mut self.backend {
-            Backend::Host(_) => Vec::new(),
-            Backend::Device(residents) => residents.take_parts(),
+            BlocksBackend::Host(_) => Vec::new(),
+            BlocksBackend::Device(residents) => residents.take_parts(),
         }
     }
 
     /// Describes where the bodies are predicted and corrected.
     pub fn describe_backend(&self) -> &str {
         match &self.backend {
-            Backend::Host(why) => why,
-            Backend::Device(residents) => residents.describe(),
+            BlocksBackend::Host(why) => why,
+            BlocksBackend::Device(residents) => residents.describe(),
         }
     }
 }

@@ -41,7 +41,9 @@ mod stats;
 pub use passage::Passage;
 pub use restart::{PREFIX, Restart};
 pub(crate) use schedule::{PERIOD, common as common_step};
-pub use scheme::{Accuracy, Change, Predicted, Pull, Scheme, Track, aarseth, beyond, ratio};
+pub use scheme::{
+    Accuracy, Predicted, Scheme, SinkForces, Track, TrackChange, aarseth, beyond, ratio,
+};
 pub use settings::{BlockSettings, LEVELS, power_of_two_below};
 pub use stats::{BlockStats, SharedBlocks};
 
@@ -51,7 +53,7 @@ use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 use crate::forces::{ForceEngine, Forces, Identity, Noise, Order, Outputs, Precision};
 use arrays::Arrays;
-use backend::Backend;
+use backend::BlocksBackend;
 use schedule::Schedule;
 
 /// The properties of the bodies, besides their motion, that determine forces; constant over all
@@ -81,7 +83,7 @@ pub struct BlockSteps {
     active: Vec<u32>,
     found: Forces,
     /// Host or device.
-    backend: Backend,
+    backend: BlocksBackend,
     /// Whether the device holds a later state of the bodies than `tracks` and `schedule`.
     is_behind_device: bool,
 }
@@ -112,8 +114,8 @@ impl BlockSteps {
         };
         let mut steps = Vec::with_capacity(n);
         for track in &tracks {
-            let wanted = scheme.first_step(track, &accuracy) / settings.dt_max * PERIOD as f64;
-            steps.push(schedule::first(wanted).unwrap_or(0));
+            let criterion = scheme.first_step(track, &accuracy) / settings.dt_max * PERIOD as f64;
+            steps.push(schedule::first(criterion).unwrap_or(0));
         }
         let origin = now / settings.dt_max;
         let mut made = Self::on_host(scheme, accuracy, tracks, Schedule::new(steps), origin);
@@ -144,7 +146,7 @@ impl BlockSteps {
             sinks: Arrays::default(),
             active: Vec::new(),
             found: Forces::default(),
-            backend: Backend::default(),
+            backend: BlocksBackend::default(),
             is_behind_device: false,
         }
     }
@@ -181,7 +183,7 @@ impl BlockSteps {
     ) -> Result<()> {
         self.accuracy.noise = engine.precision().noise(self.tracks.len());
         let (period, offset) = self.place_of(time);
-        if matches!(self.backend, Backend::Device(_)) {
+        if matches!(self.backend, BlocksBackend::Device(_)) {
             return self.advance_on_device(period, offset, field).await;
         }
         loop {
@@ -347,7 +349,7 @@ impl BlockSteps {
         }
 
         let found = &self.found;
-        let pull = |k: usize| Pull {
+        let pull = |k: usize| SinkForces {
             acceleration: found.acceleration[k],
             jerk: found.jerk[k],
             snap: found.snap.get(k).copied().unwrap_or(DVec3::ZERO),
@@ -360,14 +362,14 @@ impl BlockSteps {
         let mut shortest = None;
         for (k, i) in self.active.iter().map(|&i| i as usize).enumerate() {
             let h = since_of(&self.schedule, i, next, tick);
-            let (track, wanted) = scheme.correct(&self.tracks[i], h, &pull(k), &self.accuracy);
+            let (track, criterion) = scheme.correct(&self.tracks[i], h, &pull(k), &self.accuracy);
             if self.accuracy.noise != Noise::default() {
                 let quiet = Accuracy { noise: Noise::default(), ..self.accuracy };
                 let (_, plain) = scheme.correct(&self.tracks[i], h, &pull(k), &quiet);
-                self.stats.compare(wanted / h, plain / h);
+                self.stats.compare(criterion / h, plain / h);
             }
             self.tracks[i] = track;
-            if !self.schedule.step_done(i, next, wanted / tick) {
+            if !self.schedule.step_done(i, next, criterion / tick) {
                 too_short.get_or_insert(i);
             }
             let step = self.schedule.step[i];

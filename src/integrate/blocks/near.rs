@@ -8,7 +8,7 @@
 use glam::DVec3;
 
 use super::arrays::Arrays;
-use super::{Attractors, Pull, Track};
+use super::{Attractors, SinkForces, Track};
 use crate::forces::Forces;
 
 /// A body is examined if its own time squared times its acceleration, roughly the distance to what
@@ -73,10 +73,10 @@ pub(super) fn correct_close_pairs(
 
 /// The force of a source of gravitating mass `mass` for differences of position, velocity and
 /// acceleration (Nitadori and Makino 2008, equations 5 to 8); zero if it is at the sink's position.
-fn pull(r: DVec3, v: DVec3, a: DVec3, mass: f64, softening: f64) -> Pull {
+fn pull(r: DVec3, v: DVec3, a: DVec3, mass: f64, softening: f64) -> SinkForces {
     let square = r.length_squared() + softening * softening;
     if square == 0.0 {
-        return Pull::default();
+        return SinkForces::default();
     }
     let inverse_square = 1.0 / square;
     let factor = mass * inverse_square * inverse_square.sqrt();
@@ -85,7 +85,7 @@ fn pull(r: DVec3, v: DVec3, a: DVec3, mass: f64, softening: f64) -> Pull {
     let acceleration = factor * r;
     let jerk = factor * v - 3.0 * alpha * acceleration;
     let snap = factor * a - 6.0 * alpha * jerk - 3.0 * beta * acceleration;
-    Pull { acceleration, jerk, snap }
+    SinkForces { acceleration, jerk, snap }
 }
 
 #[cfg(test)]
@@ -128,7 +128,7 @@ mod tests {
         let track = |i: usize, offset: DVec3| {
             // The third derivative in such a pair: enough for it to be examined.
             let still = Track { position: offset, snap: DVec3::X * 1e40, ..Track::default() };
-            let change = super::super::Change {
+            let change = super::super::TrackChange {
                 position: places[i],
                 velocity: velocity[i],
                 acceleration: acceleration[i],

@@ -16,23 +16,22 @@ pub(super) struct Schedule {
     pub step: Vec<u64>,
 }
 
-/// The first step for a wanted step in shortest steps: the largest power of two not above it, at
-/// most a period. `None` if it is less than one.
-pub(super) fn first(wanted: f64) -> Option<u64> {
-    shortened(PERIOD, wanted)
+/// The first step, if the criterion gives this one in shortest steps: the largest power of two not
+/// above it, at most a period. `None` if it is less than one.
+pub(super) fn first(criterion: f64) -> Option<u64> {
+    shortened(PERIOD, criterion)
 }
 
-/// The next step of all bodies, which are at `now` < PERIOD and want a step of `wanted` shortest
-/// steps: the largest power of two not above that of which `now` is a multiple. It follows from the
-/// two alone, whatever the last step was. `None` if it is less than one.
-pub(crate) fn common(now: u64, wanted: f64) -> Option<u64> {
-    shortened(1 << now.trailing_zeros().min(LEVELS), wanted)
+/// The next step of all bodies, which are at `now` < PERIOD and whose criterion gives this step in
+/// shortest steps: the largest power of two not above that of which `now` is a multiple. It follows
+/// from the two alone, whatever the last step was. `None` if it is less than one.
+pub(crate) fn common(now: u64, criterion: f64) -> Option<u64> {
+    shortened(1 << now.trailing_zeros().min(LEVELS), criterion)
 }
 
-/// `step`, halved as often as `wanted` requires; `None` below 1. A `wanted` of NaN requires
-/// nothing.
-fn shortened(mut step: u64, wanted: f64) -> Option<u64> {
-    while wanted < step as f64 {
+/// `step`, halved until it is not above the criterion's; `None` below 1. NaN halves nothing.
+fn shortened(mut step: u64, criterion: f64) -> Option<u64> {
+    while criterion < step as f64 {
         step /= 2;
         if step == 0 {
             return None;
@@ -65,19 +64,19 @@ impl Schedule {
         active.extend(ends.enumerate().filter(|(_, end)| *end == next).map(|(i, _)| i as u32));
     }
 
-    /// Sets the next step of body `i`, which has arrived at `now` and wants a step of `wanted`
-    /// shortest steps: the largest power of two not above that, at most twice its last step, and
-    /// twice only if its time is a multiple of it. Returns false if it is below 1; the step is then
-    /// 1.
-    pub fn step_done(&mut self, i: usize, now: u64, wanted: f64) -> bool {
+    /// Sets the next step of body `i`, which has arrived at `now` and whose criterion gives this
+    /// step in shortest steps: the largest power of two not above that, at most twice its last
+    /// step, and twice only if its time is a multiple of it. Returns false if it is below 1; the
+    /// step is then 1.
+    pub fn step_done(&mut self, i: usize, now: u64, criterion: f64) -> bool {
         let last = self.step[i];
         self.time[i] = now;
         let twice = 2 * last;
-        if wanted >= twice as f64 && twice <= PERIOD && now.is_multiple_of(twice) {
+        if criterion >= twice as f64 && twice <= PERIOD && now.is_multiple_of(twice) {
             self.step[i] = twice;
             return true;
         }
-        let step = shortened(last, wanted);
+        let step = shortened(last, criterion);
         self.step[i] = step.unwrap_or(1);
         step.is_some()
     }
@@ -112,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn steps_are_powers_of_two_not_above_wanted() {
+    fn steps_are_powers_of_two_not_above_the_criterion() {
         assert_eq!(first(f64::INFINITY), Some(PERIOD));
         assert_eq!(first(PERIOD as f64), Some(PERIOD));
         assert_eq!(first(5.9), Some(4));
@@ -129,8 +128,8 @@ mod tests {
         assert_eq!((common(0, 0.5), common(7, 1.0)), (None, Some(1)));
         let (mut now, mut steps) = (0, Vec::new());
         // Shorter at once, longer only at multiples.
-        for wanted in [0.3, 0.9, 0.1, 0.3, 0.3, 0.3, 1.0, 1.0] {
-            let step = common(now, wanted * PERIOD as f64).unwrap();
+        for criterion in [0.3, 0.9, 0.1, 0.3, 0.3, 0.3, 1.0, 1.0] {
+            let step = common(now, criterion * PERIOD as f64).unwrap();
             now += step;
             steps.push(PERIOD / step);
             if now == PERIOD {

@@ -41,7 +41,7 @@ pub struct Track {
 
 /// The change of a body's track over some time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Change {
+pub struct TrackChange {
     /// Change of x.
     pub position: DVec3,
     /// Change of v.
@@ -63,7 +63,7 @@ pub struct Predicted {
 
 /// The force on a body at the end of its step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Pull {
+pub struct SinkForces {
     /// a.
     pub acceleration: DVec3,
     /// a1.
@@ -89,7 +89,7 @@ pub struct Accuracy {
 impl Accuracy {
     /// The possible error of a difference of forces over a step of `h`, as an acceleration. Errors
     /// do not cancel where forces do: a body's error is at least that of the mean acceleration.
-    pub fn noise_over_step(&self, pull: &Pull, h: f64) -> f64 {
+    pub fn noise_over_step(&self, pull: &SinkForces, h: f64) -> f64 {
         let mean = self.least_acceleration / LEAST;
         self.noise.acceleration * pull.acceleration.length().max(mean)
             + self.noise.jerk * h * pull.jerk.length()
@@ -97,19 +97,18 @@ impl Accuracy {
 }
 
 impl Accuracy {
-    /// The next step after one of `h`; `wanted` is the criterion with this multiple of the noise
-    /// left out. A shorter step requires a signal far above the noise: a body whose forces nearly
-    /// cancel has more noise than others, and would halve its step again and again. With noise, a
-    /// step becomes no shorter than an eighth of the last: steps grow by doubling only, and one
-    /// outlier would outweigh many good forces. (A half is not enough for close encounters on
-    /// coarse steps.)
-    pub fn settled(&self, h: f64, wanted: impl Fn(f64) -> f64) -> f64 {
-        let plain = wanted(1.0);
+    /// The next step after one of `h`; `criterion` leaves out this multiple of the noise. A shorter
+    /// step requires a signal far above the noise: a body whose forces nearly cancel has more noise
+    /// than others, and would halve its step again and again. With noise, a step becomes no shorter
+    /// than an eighth of the last: steps grow by doubling only, and one outlier would outweigh many
+    /// good forces. (A half is not enough for close encounters on coarse steps.)
+    pub fn settled(&self, h: f64, criterion: impl Fn(f64) -> f64) -> f64 {
+        let plain = criterion(1.0);
         if plain >= h {
             return plain;
         }
         let shortest = if self.noise == Noise::default() { 0.0 } else { SHORTEST * h };
-        wanted(FAR_ABOVE).clamp(shortest, h)
+        criterion(FAR_ABOVE).clamp(shortest, h)
     }
 }
 
@@ -119,10 +118,16 @@ pub trait Scheme: Sync {
     fn order(&self) -> Order;
 
     /// The predictor.
-    fn predict(&self, track: &Track, h: f64) -> Change;
+    fn predict(&self, track: &Track, h: f64) -> TrackChange;
 
-    /// The corrector: returns the track at the end of a step of `h`, and the wanted next step.
-    fn correct(&self, track: &Track, h: f64, pull: &Pull, accuracy: &Accuracy) -> (Track, f64);
+    /// The corrector: returns the track at the end of a step of `h`, and the criterion's next step.
+    fn correct(
+        &self,
+        track: &Track,
+        h: f64,
+        pull: &SinkForces,
+        accuracy: &Accuracy,
+    ) -> (Track, f64);
 
     /// The first step for a track that is known up to the crackle.
     fn first_step(&self, track: &Track, accuracy: &Accuracy) -> f64;
@@ -141,12 +146,12 @@ impl Track {
     }
 
     /// The change over `h` by the whole series.
-    pub fn taylor(&self, h: f64) -> Change {
+    pub fn taylor(&self, h: f64) -> TrackChange {
         let Self { velocity, acceleration, jerk, snap, crackle, .. } = *self;
         let next = |low: DVec3, high: DVec3, k: f64| low + high * (h / k);
         let for_position = next(acceleration, next(jerk, next(snap, crackle, 5.0), 4.0), 3.0);
         let for_velocity = next(acceleration, next(jerk, next(snap, crackle, 4.0), 3.0), 2.0);
-        Change {
+        TrackChange {
             position: next(velocity, for_position, 2.0) * h,
             velocity: for_velocity * h,
             acceleration: next(acceleration, next(jerk, next(snap, crackle, 3.0), 2.0), 1.0),
@@ -154,7 +159,7 @@ impl Track {
     }
 
     /// The motion after a `change` over `h`, rounded once.
-    pub fn after(&self, change: &Change, h: f64) -> Predicted {
+    pub fn after(&self, change: &TrackChange, h: f64) -> Predicted {
         let [position, velocity] = self.small(change, h);
         Predicted {
             position: self.position + position,
@@ -166,7 +171,7 @@ impl Track {
     /// The track moved by a change over `h`, keeping the rounding error. Its derivatives are
     /// unchanged.
     #[must_use]
-    pub fn moved(&self, change: &Change, h: f64) -> Self {
+    pub fn moved(&self, change: &TrackChange, h: f64) -> Self {
         let [position, velocity] = self.small(change, h);
         let (position, position_low) = two_sum(self.position, position);
         let (velocity, velocity_low) = two_sum(self.velocity, velocity);
@@ -174,7 +179,7 @@ impl Track {
     }
 
     /// The terms to add to x and v: the change, and the earlier rounding error.
-    fn small(&self, change: &Change, h: f64) -> [DVec3; 2] {
+    fn small(&self, change: &TrackChange, h: f64) -> [DVec3; 2] {
         let low = self.velocity_low;
         [change.position + (self.position_low + low * h), change.velocity + low]
     }

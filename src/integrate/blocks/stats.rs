@@ -46,10 +46,10 @@ pub(super) struct BlocksTaken {
     pub too_short: Option<usize>,
 }
 
-/// How often a step is halved for a wanted step given in units of it; -1 if it is doubled. As in
+/// How often a step is halved for the criterion's step, in units of it; -1 if it is doubled. As in
 /// `shaders/blocks/correct.wgsl`.
-fn halvings(wanted: f64) -> i64 {
-    (-wanted.log2()).ceil().clamp(-1.0, 44.0) as i64
+fn halvings(criterion: f64) -> i64 {
+    (-criterion.log2()).ceil().clamp(-1.0, 44.0) as i64
 }
 
 impl BlockStats {
@@ -77,10 +77,10 @@ impl BlockStats {
         self.lengthened_levels += levels;
     }
 
-    /// Compares a wanted step, in units of the last, with what it would have been without regard to
-    /// noise.
-    pub(super) fn compare(&mut self, wanted: f64, plain: f64) {
-        let longer = halvings(plain) - halvings(wanted);
+    /// Compares the criterion's step, in units of the last, with what it would have been without
+    /// regard to noise.
+    pub(super) fn compare(&mut self, criterion: f64, plain: f64) {
+        let longer = halvings(plain) - halvings(criterion);
         if longer > 0 {
             self.note_noise([1, longer as u64]);
         }

@@ -15,7 +15,7 @@ fn secs_to_cancel(kind: EngineKind, method: Option<Method>, n: usize) -> (f64, b
     (settings.engine, settings.method) = (kind, method);
     let engine = pollster::block_on(host_engine(kind, None, &[], &settings)).unwrap();
     let choice = Choice::of(kind, kind.method(), "the test's", None);
-    let link = WorkerLink::start(bodies, Source::Engine(choice, engine), &settings).unwrap();
+    let link = WorkerLink::start(bodies, WorkerSource::Engine(choice, engine), &settings).unwrap();
     let worker = Arc::downgrade(&link.shared);
     // The forces take seconds.
     std::thread::sleep(Duration::from_millis(300));

@@ -8,15 +8,15 @@ use super::record::{first_fault, rounded};
 use crate::forces::tree::gpu::WalkCounts;
 use crate::forces::tree::{MultipoleOrder, Opening, TreeConfig};
 use crate::forces::{Order, Precision};
-use crate::inspect::{Report, RoomLimit};
+use crate::inspect::{CompilerReport, RoomLimit};
 use crate::integrate;
 use crate::measure::ErrorDistribution;
 
-/// Numbers of a [`Report`]; `None` if the driver does not provide them.
+/// Numbers of a [`CompilerReport`]; `None` if the driver does not provide them.
 #[skip_serializing_none]
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Compiled {
+pub struct CompiledFacts {
     /// Machine instructions per interaction in the loop over the sources.
     pub per_interaction: Option<f64>,
     /// Vector instructions per interaction.
@@ -35,9 +35,9 @@ pub struct Compiled {
     pub limited_by: Option<RoomLimit>,
 }
 
-impl Compiled {
+impl CompiledFacts {
     /// The numbers of a report.
-    pub fn of(report: &Report) -> Self {
+    pub fn of(report: &CompilerReport) -> Self {
         let inner = report.inner_loop.as_ref();
         Self {
             per_interaction: report.per_interaction(),

@@ -130,10 +130,10 @@ fn outcome(record: &Record) -> Option<RunOutcome> {
     record.run.as_ref().and_then(|run| run.outcome)
 }
 
-type Value = fn(&Record) -> String;
+type CellText = fn(&Record) -> String;
 
 /// The columns of the CSV: name, and value for a row.
-const COLUMNS: [(&str, Value); 46] = [
+const COLUMNS: [(&str, CellText); 46] = [
     ("figure", |r| r.figure.clone()),
     ("series", |r| r.series.clone()),
     ("x", |r| r.x.to_string()),
@@ -210,7 +210,7 @@ mod tests {
     #[test]
     fn records_round_trip_through_json_lines() {
         let mut skipped = example();
-        skipped.kind = super::super::record::Kind::Skipped;
+        skipped.kind = super::super::record::RecordKind::Skipped;
         skipped.samples.clear();
         skipped.remark = Some("too \"large\", <b>".to_owned());
         let records = vec![example(), skipped];

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_with_macros::skip_serializing_none;
 
 use super::names::{cpu_device, plain};
-use super::record::{Kind, Record};
+use super::record::{Record, RecordKind};
 use crate::gpu::{AdapterInfo, Gpu};
 
 /// The figure to which records of machines belong; it is not drawn.
@@ -39,18 +39,18 @@ pub struct Machine {
     /// Limits of a workgroup and a buffer.
     pub limits: Option<String>,
     /// Clocks, power, temperature and supply before the first figure.
-    pub before: Option<State>,
+    pub before: Option<MachineState>,
     /// The same right after the last figure: under load.
-    pub after: Option<State>,
+    pub after: Option<MachineState>,
     /// A remark by the user.
     pub remark: Option<String>,
 }
 
 /// A fact: its name, how to read it, and how to leave it out.
-type Fact = (&'static str, fn(&Machine) -> Option<String>, fn(&mut Machine));
+type MachineFact = (&'static str, fn(&Machine) -> Option<String>, fn(&mut Machine));
 
 /// All facts, in the order in which they are shown.
-const FACTS: [Fact; 13] = [
+const FACTS: [MachineFact; 13] = [
     ("system", |m| m.system.clone(), |m| m.system = None),
     ("processor", |m| m.processor.clone(), |m| m.processor = None),
     ("pci", |m| m.pci.clone(), |m| m.pci = None),
@@ -61,24 +61,28 @@ const FACTS: [Fact; 13] = [
     ("limits", |m| m.limits.clone(), |m| m.limits = None),
     (
         "clocks",
-        |m| both(m, State::clocks),
+        |m| both(m, MachineState::clocks),
         |m| each(m, |s| (s.clock_mhz, s.memory_mhz) = (None, None)),
     ),
-    ("power", |m| both(m, State::power), |m| each(m, |s| (s.watts, s.most_watts) = (None, None))),
-    ("temperature", |m| both(m, State::temperature), |m| each(m, |s| s.celsius = None)),
+    (
+        "power",
+        |m| both(m, MachineState::power),
+        |m| each(m, |s| (s.watts, s.most_watts) = (None, None)),
+    ),
+    ("temperature", |m| both(m, MachineState::temperature), |m| each(m, |s| s.celsius = None)),
     ("supply", |m| both(m, |s| s.supply.clone()), |m| each(m, |s| s.supply = None)),
     ("remark", |m| m.remark.clone(), |m| m.remark = None),
 ];
 
-fn both(machine: &Machine, value: fn(&State) -> Option<String>) -> Option<String> {
-    let of = |state: &Option<State>| state.as_ref().and_then(value);
+fn both(machine: &Machine, value: fn(&MachineState) -> Option<String>) -> Option<String> {
+    let of = |state: &Option<MachineState>| state.as_ref().and_then(value);
     match (of(&machine.before), of(&machine.after)) {
         (Some(before), Some(after)) if before != after => Some(format!("{before}, then {after}")),
         (before, after) => after.or(before),
     }
 }
 
-fn each(machine: &mut Machine, change: fn(&mut State)) {
+fn each(machine: &mut Machine, change: fn(&mut MachineState)) {
     for state in [&mut machine.before, &mut machine.after].into_iter().flatten() {
         change(state);
     }
@@ -96,7 +100,7 @@ impl Machine {
         let mut machine = Self {
             system: Some(system()),
             processor: Some(plain(&format!("{}, {}", cpu.name, cpu.driver))),
-            before: Some(State::read(gpu.map(|gpu| &gpu.adapter))),
+            before: Some(MachineState::read(gpu.map(|gpu| &gpu.adapter))),
             ..Self::default()
         };
         if let Some(gpu) = gpu {
@@ -123,7 +127,7 @@ impl Machine {
     /// The record of the machine, from one without measurements.
     pub(super) fn record(&self, blank: Record) -> Record {
         let method = "asked of the system".to_owned();
-        Record { kind: Kind::Machine, method, machine: Some(Box::new(self.clone())), ..blank }
+        Record { kind: RecordKind::Machine, method, machine: Some(Box::new(self.clone())), ..blank }
     }
 
     /// The known facts: name and value.
@@ -174,7 +178,7 @@ fn system() -> String {
 #[skip_serializing_none]
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct State {
+pub struct MachineState {
     /// Clock of the adapter's compute units, in MHz.
     pub clock_mhz: Option<f64>,
     /// Clock of its memory.
@@ -189,7 +193,7 @@ pub struct State {
     pub supply: Option<String>,
 }
 
-impl State {
+impl MachineState {
     /// The present state of this machine and one of its adapters.
     pub fn read(adapter: Option<&AdapterInfo>) -> Self {
         let place = adapter.and_then(|adapter| adapter.place.as_deref());
@@ -222,7 +226,7 @@ impl State {
 }
 
 /// Queries nvidia-smi, if it is installed.
-fn query_nvidia_smi(place: &str) -> Option<State> {
+fn query_nvidia_smi(place: &str) -> Option<MachineState> {
     let query = "--query-gpu=clocks.sm,clocks.mem,power.draw,power.limit,temperature.gpu";
     let output = Command::new("nvidia-smi")
         .args([query, "--format=csv,noheader,nounits", "-i", place])
@@ -234,10 +238,10 @@ fn query_nvidia_smi(place: &str) -> Option<State> {
 }
 
 /// Parses `1980, 3201, 512.3, 700.00, 41`; unknown values are `[N/A]`.
-fn of_line(line: &str) -> State {
+fn of_line(line: &str) -> MachineState {
     let mut numbers = line.trim().split(',').map(|field| known(field.trim().parse().ok()));
     let mut next = || numbers.next().flatten();
-    State {
+    MachineState {
         clock_mhz: next(),
         memory_mhz: next(),
         watts: next(),
@@ -252,16 +256,16 @@ fn known(value: Option<f64>) -> Option<f64> {
 }
 
 /// Reads Linux sensors of a device (AMD's and Intel's drivers): hertz, microwatts, millidegrees.
-fn sensors(device: &Path) -> State {
+fn sensors(device: &Path) -> MachineState {
     let hwmon: Option<PathBuf> = std::fs::read_dir(device.join("hwmon"))
         .ok()
         .and_then(|found| found.flatten().map(|entry| entry.path()).next());
-    let Some(hwmon) = hwmon else { return State::default() };
+    let Some(hwmon) = hwmon else { return MachineState::default() };
     let read = |name: &str, unit: f64| {
         let text = std::fs::read_to_string(hwmon.join(name)).ok()?;
         known(text.trim().parse::<f64>().ok().map(|value| value / unit))
     };
-    State {
+    MachineState {
         clock_mhz: read("freq1_input", 1e6),
         memory_mhz: read("freq2_input", 1e6),
         watts: read("power1_average", 1e6).or_else(|| read("power1_input", 1e6)),
@@ -287,11 +291,15 @@ pub(super) mod tests {
     use super::*;
 
     pub fn example() -> Machine {
-        let state = State { clock_mhz: Some(1980.0), celsius: Some(40.0), ..State::default() };
+        let state = MachineState {
+            clock_mhz: Some(1980.0),
+            celsius: Some(40.0),
+            ..MachineState::default()
+        };
         Machine {
             system: Some("Linux".to_owned()),
             pci: Some("10de:2335".to_owned()),
-            before: Some(State { clock_mhz: Some(345.0), ..state.clone() }),
+            before: Some(MachineState { clock_mhz: Some(345.0), ..state.clone() }),
             after: Some(state),
             ..Machine::default()
         }
@@ -333,7 +341,7 @@ mod state_tests {
         assert_eq!(state.clocks().unwrap(), "1980 MHz, memory 3201 MHz");
         assert_eq!(state.power().unwrap(), "512 of 700 W");
         assert_eq!(of_line("[N/A], 3201, [N/A], inf, 41").celsius, Some(41.0));
-        assert_eq!(of_line("No devices were found"), State::default());
+        assert_eq!(of_line("No devices were found"), MachineState::default());
     }
 
     #[test]
@@ -350,7 +358,7 @@ mod state_tests {
         let state = sensors(folder.path());
         assert_eq!((state.clock_mhz, state.watts), (Some(2105.0), Some(203.0)));
         assert_eq!(state.temperature().unwrap(), "61 °C");
-        assert_eq!(sensors(&folder.path().join("hwmon")), State::default());
+        assert_eq!(sensors(&folder.path().join("hwmon")), MachineState::default());
         let power = folder.path().join("power");
         assert_eq!(supply(&power), None);
         write("power/AC/type", "Mains\n");

@@ -10,11 +10,11 @@ mod score;
 mod steps;
 mod tree_picture;
 
-pub use facts::{Compiled, DevicesFacts, DirectFacts, RunFacts, RunOutcome, TreeFacts};
+pub use facts::{CompiledFacts, DevicesFacts, DirectFacts, RunFacts, RunOutcome, TreeFacts};
 pub use files::{latest, parse_json_lines, read_json_lines, to_csv, to_json_lines};
 pub use machine::Machine;
 pub use names::cpu_device;
-pub use record::{Device, FORMAT, Kind, Record, Run};
+pub use record::{FORMAT, Record, RecordKind, RecordedDevice, Run};
 pub use score::{SIZES as SCORE_SIZES, SUBMITTED_SCORES, Score};
 pub use steps::{Going, measure_steps, steps_of_score, sweep_ceilings, sweep_kernels};
 pub use tree_picture::TreePicture;
@@ -27,10 +27,10 @@ mod points;
 mod sizes;
 pub mod slow_motion;
 
-pub use figures::Plan;
+pub use figures::FigureContext;
 pub use ladder::{RUNGS, Rung};
-pub use points::{Candidate, Derivatives, EngineTier, Point};
-pub use sizes::Sizes;
+pub use points::{Candidate, DerivativesCase, EngineTier, FigurePoint};
+pub use sizes::BenchSizes;
 
 #[cfg(not(target_arch = "wasm32"))]
 pub mod report;
@@ -38,4 +38,4 @@ pub mod report;
 mod session;
 
 #[cfg(not(target_arch = "wasm32"))]
-pub use session::Session;
+pub use session::BenchSession;

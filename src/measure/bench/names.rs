@@ -1,13 +1,13 @@
 //! Names and numbers for records and for display.
 
-use super::record::Device;
+use super::record::RecordedDevice;
 use crate::forces::ForceEngine;
 use crate::forces::direct::CpuSingle;
 
 /// The processor as a device, under its own name.
-pub fn cpu_device() -> Device {
+pub fn cpu_device() -> RecordedDevice {
     let engine = CpuSingle::new();
-    Device {
+    RecordedDevice {
         name: cpu_name(),
         kind: "CPU".to_owned(),
         backend: "cpu".to_owned(),

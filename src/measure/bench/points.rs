@@ -20,12 +20,12 @@ pub enum Candidate {
     /// The CPU engine.
     Cpu,
     /// Forces with derivatives through the host's interface.
-    Derivatives(Derivatives),
+    Derivatives(DerivativesCase),
 }
 
 /// Forces with derivatives by one engine.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Derivatives {
+pub struct DerivativesCase {
     /// The engine to time.
     pub tier: EngineTier,
     /// The highest derivative.
@@ -67,8 +67,8 @@ impl From<KernelConfig> for Candidate {
     }
 }
 
-impl From<Derivatives> for Candidate {
-    fn from(forces: Derivatives) -> Self {
+impl From<DerivativesCase> for Candidate {
+    fn from(forces: DerivativesCase) -> Self {
         Self::Derivatives(forces)
     }
 }
@@ -84,7 +84,7 @@ impl Candidate {
     }
 
     /// Its forces with derivatives, if they are.
-    pub(super) fn derivatives(&self) -> Option<&Derivatives> {
+    pub(super) fn derivatives(&self) -> Option<&DerivativesCase> {
         if let Self::Derivatives(forces) = self { Some(forces) } else { None }
     }
 
@@ -132,7 +132,7 @@ impl Candidate {
 
 /// One point of a figure.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Point {
+pub struct FigurePoint {
     /// The curve.
     pub series: String,
     /// Value on the x axis.
@@ -145,7 +145,7 @@ pub struct Point {
     pub candidate: Candidate,
 }
 
-impl Point {
+impl FigurePoint {
     /// A point over the number of sinks.
     pub fn new(
         series: impl Into<String>,

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use serde_with_macros::skip_serializing_none;
 
-use super::facts::{Compiled, DevicesFacts, DirectFacts, RunFacts, TreeFacts};
+use super::facts::{CompiledFacts, DevicesFacts, DirectFacts, RunFacts, TreeFacts};
 use super::machine::Machine;
 use super::names::plain;
 use crate::forces::direct::gpu::KernelConfig;
@@ -22,7 +22,7 @@ pub(super) const OLDEST: u32 = 1;
 /// The device that was measured.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Device {
+pub struct RecordedDevice {
     /// Its name according to the driver or the processor.
     pub name: String,
     /// `discrete GPU`, ..., `software`, or `CPU`.
@@ -33,7 +33,7 @@ pub struct Device {
     pub driver: String,
 }
 
-impl Device {
+impl RecordedDevice {
     /// The entry for a graphics adapter.
     pub fn of(adapter: &AdapterInfo) -> Self {
         Self {
@@ -54,7 +54,7 @@ impl Device {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
-pub enum Kind {
+pub enum RecordKind {
     /// Times of force evaluations.
     #[default]
     Forces,
@@ -96,7 +96,7 @@ pub struct Record {
     /// When the run began, in UTC: 15:04:05. With the date it distinguishes runs of one machine.
     pub begun: Option<String>,
     /// The device that was measured.
-    pub device: Device,
+    pub device: RecordedDevice,
     /// The figure it belongs to.
     pub figure: String,
     /// The curve it belongs to.
@@ -104,7 +104,7 @@ pub struct Record {
     /// Its value on the figure's x axis.
     pub x: f64,
     /// What the record contains.
-    pub kind: Kind,
+    pub kind: RecordKind,
     /// Number of sinks, or of bodies in a run; 0 for a ceiling.
     pub sinks: u64,
     /// Number of sources; 0 for a ceiling.
@@ -114,7 +114,7 @@ pub struct Record {
     /// [`Ceiling::key`], for a ceiling.
     pub ceiling: Option<String>,
     /// The driver's compiler report on the kernel, if it was requested.
-    pub compiled: Option<Compiled>,
+    pub compiled: Option<CompiledFacts>,
     /// Which forces, if they have derivatives.
     pub direct: Option<DirectFacts>,
     /// Which run, and its result.
@@ -177,7 +177,7 @@ impl Record {
     #[must_use]
     pub(super) fn of_ceiling(self, samples: &CeilingSamples) -> Self {
         let mut record = Self {
-            kind: Kind::Ceiling,
+            kind: RecordKind::Ceiling,
             series: samples.ceiling.title().to_owned(),
             ceiling: Some(samples.ceiling.key().to_owned()),
             work: samples.work,
@@ -192,7 +192,7 @@ impl Record {
     /// The same, skipped for this reason.
     #[must_use]
     pub(super) fn skipped(self, reason: &str) -> Self {
-        Self { kind: Kind::Skipped, remark: Some(plain(reason)), ..self }
+        Self { kind: RecordKind::Skipped, remark: Some(plain(reason)), ..self }
     }
 
     /// The statistics of its samples; `None` if it was skipped.
@@ -239,8 +239,10 @@ impl Record {
         }
         match self.kernel {
             Some(kernel) => kernel.to_string(),
-            None if self.kind == Kind::Ceiling => String::new(),
-            None if matches!(self.kind, Kind::Devices | Kind::Transfer) => self.series.clone(),
+            None if self.kind == RecordKind::Ceiling => String::new(),
+            None if matches!(self.kind, RecordKind::Devices | RecordKind::Transfer) => {
+                self.series.clone()
+            }
             None => "cpu engine".to_owned(),
         }
     }
@@ -284,15 +286,16 @@ impl Record {
         let time = |x: &f64| x.is_finite() && *x > 0.0 && *x < 1e9;
         let number = |x: &f64| x.is_finite() && *x >= 0.0 && *x < 1e30;
         let numbers = [Some(self.work), Some(self.x), self.rms_error, self.predicted_per_sec];
-        let is_timed = !matches!(self.kind, Kind::Skipped | Kind::Compiled | Kind::Machine);
+        let is_timed =
+            !matches!(self.kind, RecordKind::Skipped | RecordKind::Compiled | RecordKind::Machine);
         let is_missing = match self.kind {
-            Kind::Derivatives => self.direct.is_none(),
-            Kind::Run => self.run.as_ref().is_none_or(|run| run.outcome.is_none()),
-            Kind::Tree => self.tree.is_none(),
-            Kind::Devices => self.devices.is_none(),
+            RecordKind::Derivatives => self.direct.is_none(),
+            RecordKind::Run => self.run.as_ref().is_none_or(|run| run.outcome.is_none()),
+            RecordKind::Tree => self.tree.is_none(),
+            RecordKind::Devices => self.devices.is_none(),
             _ => false,
         };
-        if self.kind == Kind::Ceiling && self.ceiling().is_none() {
+        if self.kind == RecordKind::Ceiling && self.ceiling().is_none() {
             let known = Ceiling::ALL.map(Ceiling::key).join(", ");
             return Some(format!("its ceiling is not one of {known}"));
         }
@@ -310,11 +313,11 @@ impl Record {
                 "it has no samples, but does not say that it was skipped",
             ),
             (
-                self.kind == Kind::Compiled && self.compiled.is_none(),
+                self.kind == RecordKind::Compiled && self.compiled.is_none(),
                 "it is of a compiler, but holds none of its numbers",
             ),
             (
-                (self.kind == Kind::Machine) != self.machine.is_some(),
+                (self.kind == RecordKind::Machine) != self.machine.is_some(),
                 "it is of a machine and does not say which, or the other way round",
             ),
             (
@@ -358,7 +361,7 @@ impl Run {
     }
 
     /// A record of `device` in a figure's series, without measurements yet.
-    pub fn record(&self, device: Device, figure: &str, series: &str) -> Record {
+    pub fn record(&self, device: RecordedDevice, figure: &str, series: &str) -> Record {
         Record {
             format: FORMAT,
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -413,7 +416,7 @@ pub(crate) mod tests {
             date: "2026-11-20".to_owned(),
             begun: None,
             machine: None,
-            device: Device {
+            device: RecordedDevice {
                 name: "Made-up GPU".to_owned(),
                 kind: "discrete GPU".to_owned(),
                 backend: "vulkan".to_owned(),
@@ -422,7 +425,7 @@ pub(crate) mod tests {
             figure: "n".to_owned(),
             series: "default kernel".to_owned(),
             x: 4096.0,
-            kind: Kind::Forces,
+            kind: RecordKind::Forces,
             sinks: 4096,
             sources: 4096,
             kernel: Some(KernelConfig { u: 4, s: 2, ..KernelConfig::tiled(256) }),
@@ -453,14 +456,14 @@ pub(crate) mod tests {
             assert!(fault.contains(words), "'{fault}' should say '{words}'");
         };
         check(&|r| r.format = 3, "format 3");
-        check(&|r| r.kind = Kind::Machine, "machine");
+        check(&|r| r.kind = RecordKind::Machine, "machine");
         check(&|r| r.samples[1] = -1.0, "not a time");
         check(&|r| r.samples.clear(), "no samples");
         check(&|r| r.device.name = "x".repeat(301), "device.name");
         check(&|r| r.series = "a\u{1b}[2J".to_owned(), "control");
         check(&|r| r.work = f64::INFINITY, "finite");
-        check(&|r| r.kind = Kind::Ceiling, "ceiling");
-        check(&|r| r.kind = Kind::Compiled, "compiler");
+        check(&|r| r.kind = RecordKind::Ceiling, "ceiling");
+        check(&|r| r.kind = RecordKind::Compiled, "compiler");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A single number for quoting: whole steps at three numbers of bodies.
 
 use super::names::{markdown, number};
-use super::record::{Kind, Record};
+use super::record::{Record, RecordKind};
 use crate::forces::direct::FLOPS;
 
 /// The numbers of bodies that make up the score.
@@ -43,7 +43,7 @@ impl Score {
                 scores.len() - 1
             });
             let score = &mut scores[at].1;
-            if let (Some(summary), true) = (record.summary(), record.kind == Kind::Steps) {
+            if let (Some(summary), true) = (record.summary(), record.kind == RecordKind::Steps) {
                 score.rates[size] = Some(record.work / summary.median / 1e9);
                 score.spread = score.spread.max(summary.spread());
             }
@@ -136,7 +136,7 @@ mod tests {
 
     fn step(n: usize, secs: f64) -> Record {
         let mut record = example();
-        (record.figure, record.kind) = (FIGURE.to_owned(), Kind::Steps);
+        (record.figure, record.kind) = (FIGURE.to_owned(), RecordKind::Steps);
         (record.sinks, record.sources, record.work) = (n as u64, n as u64, (n * n) as f64);
         record.samples = vec![secs];
         record
@@ -159,7 +159,7 @@ mod tests {
     #[test]
     fn missing_size_blanks_score_and_keeps_remarks() {
         let mut records = run([100.0, 1000.0, 2000.0]);
-        records[2].kind = Kind::Skipped;
+        records[2].kind = RecordKind::Skipped;
         records[2].samples.clear();
         records[2].remark = Some("a step would take 140 s".to_owned());
         let scores = Score::all(&records);

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use web_time::Instant;
 
 use super::figures::CEILINGS;
-use super::machine::{MACHINE, Machine, State};
+use super::machine::{MACHINE, Machine, MachineState};
 use super::names::{cpu_device, plain};
-use super::points::{Candidate, Derivatives, EngineTier, Point};
-use super::record::{Device, Kind, Record, Run, rounded};
-use super::sizes::Sizes;
+use super::points::{Candidate, DerivativesCase, EngineTier, FigurePoint};
+use super::record::{Record, RecordKind, RecordedDevice, Run, rounded};
+use super::sizes::BenchSizes;
 use super::steps::{Going, of_kernel};
-use super::{DirectFacts, Plan};
+use super::{DirectFacts, FigureContext};
 use crate::error::{Error, Result};
 use crate::forces::direct::gpu::{KernelConfig, KernelRequest, tiers};
 use crate::forces::{ForceEngine, Forces, Order, Precision};
@@ -22,7 +22,7 @@ use crate::measure::{
     Ceiling, Ceilings, ErrorStats, KernelTimer, Steadiness, Summary, Timer, grouped,
 };
 use crate::sim::EngineKind;
-use crate::tuned::Known;
+use crate::tuned::KnownResults;
 
 /// The least time assumed for a figure, since compilation takes part of it too.
 const LEAST_SECS: f64 = 3.0;
@@ -41,7 +41,7 @@ const TRIAL: f64 = 3e7;
 pub type Keep<'a> = dyn FnMut(&[Record]) -> Result<()> + 'a;
 
 /// A measuring session: one adapter or none, the CPU engine, and the records so far.
-pub struct Session<'a> {
+pub struct BenchSession<'a> {
     /// The adapter, if there is one.
     pub gpu: Option<Arc<Gpu>>,
     /// Further adapters that share the bodies, in the figure of several devices.
@@ -49,9 +49,9 @@ pub struct Session<'a> {
     /// Whether the CPU engines are measured too.
     pub cpu: bool,
     /// How much is measured.
-    pub sizes: Sizes,
+    pub sizes: BenchSizes,
     /// Stored results of tuning; empty unless the caller looks them up.
-    pub known: Known,
+    pub known: KnownResults,
     /// All records, in order.
     pub records: Vec<Record>,
     /// The compiler for a GPU that need not be present, or why there is none. Making one sets
@@ -77,16 +77,16 @@ pub struct Session<'a> {
     pub added: KernelRequest,
 }
 
-impl<'a> Session<'a> {
+impl<'a> BenchSession<'a> {
     /// A session on `gpu`, or on the CPU alone. `going` is called with the fraction of the figure
     /// that is done; once it returns false, the session stops, and results so far are kept.
-    pub fn new(gpu: Option<Arc<Gpu>>, sizes: Sizes, going: &'a mut Going<'a>) -> Self {
+    pub fn new(gpu: Option<Arc<Gpu>>, sizes: BenchSizes, going: &'a mut Going<'a>) -> Self {
         Self {
             gpu,
             others: Vec::new(),
             cpu: true,
             sizes,
-            known: Known::default(),
+            known: KnownResults::default(),
             records: Vec::new(),
             absent: Err("no compiler for an absent GPU was requested".to_owned()),
             going,
@@ -116,8 +116,8 @@ impl<'a> Session<'a> {
     }
 
     /// What the points of figures of kernels depend on.
-    pub fn plan(&self) -> Plan<'_> {
-        Plan { gpu: self.gpu.as_deref(), sizes: &self.sizes, added: self.added }
+    pub fn plan(&self) -> FigureContext<'_> {
+        FigureContext { gpu: self.gpu.as_deref(), sizes: &self.sizes, added: self.added }
     }
 
     /// Begins a figure, or a part of it, of this many [steps](Self::step).
@@ -139,7 +139,7 @@ impl<'a> Session<'a> {
     ///
     /// # Errors
     ///
-    /// Those of [`Session::step`].
+    /// Those of [`BenchSession::step`].
     pub(super) fn progress(&mut self, fraction: f64, doing: &str) -> Result<()> {
         let done = self.begun.saturating_sub(1) as f64 + fraction;
         self.stopped |= !(self.going)(done / self.steps as f64, doing);
@@ -180,7 +180,7 @@ impl<'a> Session<'a> {
             self.stopped = true;
         }
         for samples in &found {
-            let blank = self.on_adapter(CEILINGS, samples.ceiling.title(), Kind::Ceiling);
+            let blank = self.on_adapter(CEILINGS, samples.ceiling.title(), RecordKind::Ceiling);
             self.records.push(blank.of_ceiling(samples));
         }
         self.ceilings = Some(Ceilings::on(&gpu, &found));
@@ -194,12 +194,12 @@ impl<'a> Session<'a> {
         let machine = match self.machine.take() {
             None => Machine { remark: self.remark.clone(), ..Machine::read(gpu) },
             Some(machine) => {
-                Machine { after: Some(State::read(gpu.map(|gpu| &gpu.adapter))), ..machine }
+                Machine { after: Some(MachineState::read(gpu.map(|gpu| &gpu.adapter))), ..machine }
             }
         };
-        let record = machine.record(self.on_adapter(MACHINE, MACHINE, Kind::Machine));
+        let record = machine.record(self.on_adapter(MACHINE, MACHINE, RecordKind::Machine));
         self.machine = Some(machine);
-        match self.records.iter_mut().find(|known| known.kind == Kind::Machine) {
+        match self.records.iter_mut().find(|known| known.kind == RecordKind::Machine) {
             Some(known) => *known = record,
             None => self.records.push(record),
         }
@@ -234,31 +234,33 @@ impl<'a> Session<'a> {
     }
 
     /// A record of the adapter, if there is one.
-    pub(super) fn on_adapter(&self, figure: &str, series: &str, kind: Kind) -> Record {
-        let device = self.gpu.as_ref().map_or_else(cpu_device, |gpu| Device::of(&gpu.adapter));
+    pub(super) fn on_adapter(&self, figure: &str, series: &str, kind: RecordKind) -> Record {
+        let device =
+            self.gpu.as_ref().map_or_else(cpu_device, |gpu| RecordedDevice::of(&gpu.adapter));
         Record { kind, ..self.run.record(device, figure, series) }
     }
 
     /// A record of an engine.
     pub(super) fn tier_record(&self, figure: &str, series: &str, tier: EngineTier) -> Record {
         match tier.kind {
-            EngineKind::Gpu => self.on_adapter(figure, series, Kind::Forces),
+            EngineKind::Gpu => self.on_adapter(figure, series, RecordKind::Forces),
             _ => self.blank(figure, series),
         }
     }
 
-    fn of_point(&self, figure: &str, point: &Point) -> Record {
+    fn of_point(&self, figure: &str, point: &FigurePoint) -> Record {
         let blank = match point.candidate.is_on_cpu() {
             true => self.blank(figure, &point.series),
-            false => self.on_adapter(figure, &point.series, Kind::Forces),
+            false => self.on_adapter(figure, &point.series, RecordKind::Forces),
         };
         if let Candidate::Kernel(config) = point.candidate {
             return of_kernel(blank, point, config, self.ceilings.as_ref());
         }
         let mut record = Record { x: point.x, ..blank.sized(point.sinks, point.sources) };
-        if let Some(Derivatives { tier, order, potential, resend }) = point.candidate.derivatives()
+        if let Some(DerivativesCase { tier, order, potential, resend }) =
+            point.candidate.derivatives()
         {
-            record.kind = Kind::Derivatives;
+            record.kind = RecordKind::Derivatives;
             let sent = if *resend { "sources sent each time" } else { "sources stay" };
             record.method = format!("wall clock, from host to host, {sent}");
             record.direct = Some(DirectFacts {
@@ -273,7 +275,7 @@ impl<'a> Session<'a> {
         record
     }
 
-    fn skip(&mut self, figure: &str, point: &Point, reason: &str) {
+    fn skip(&mut self, figure: &str, point: &FigurePoint, reason: &str) {
         let record = self.of_point(figure, point).skipped(reason);
         self.records.push(record);
     }
@@ -286,12 +288,12 @@ impl<'a> Session<'a> {
     /// # Errors
     ///
     /// The device failed; [`Error::Stopped`].
-    pub fn sweep(&mut self, figure: &str, points: &[Point], budget_secs: f64) -> Result<()> {
-        let is_measured = |point: &&Point| match point.candidate.is_on_cpu() {
+    pub fn sweep(&mut self, figure: &str, points: &[FigurePoint], budget_secs: f64) -> Result<()> {
+        let is_measured = |point: &&FigurePoint| match point.candidate.is_on_cpu() {
             true => self.cpu,
             false => self.gpu.is_some(),
         };
-        let points: Vec<&Point> = points.iter().filter(is_measured).collect();
+        let points: Vec<&FigurePoint> = points.iter().filter(is_measured).collect();
         // For the model's prediction in each record.
         if points.iter().any(|point| matches!(point.candidate, Candidate::Kernel(_))) {
             self.ceilings()?;
@@ -327,7 +329,7 @@ impl<'a> Session<'a> {
     fn group(
         &mut self,
         figure: &str,
-        points: &[&Point],
+        points: &[&FigurePoint],
         budget: f64,
         doing: &str,
         engines: &mut Engines,
@@ -350,8 +352,8 @@ impl<'a> Session<'a> {
             Candidate::Derivatives(_) => Problem::moving(sinks, sources, order)?,
             _ => Problem::new(sinks, sources)?,
         };
-        let mut bench = Bench { problem, kernels: None, out: Forces::default() };
-        let mut ready: Vec<Ready> = Vec::new();
+        let mut bench = SizeBench { problem, kernels: None, out: Forces::default() };
+        let mut ready: Vec<ReadyPoint> = Vec::new();
         for point in possible {
             self.progress(0.0, doing)?;
             match bench.prepare(point, self.gpu.as_ref(), engines) {
@@ -443,9 +445,9 @@ impl<'a> Session<'a> {
             None => {
                 let n = 2048;
                 let problem = Problem::new(n, n)?;
-                let mut bench = Bench { problem, kernels: None, out: Forces::default() };
+                let mut bench = SizeBench { problem, kernels: None, out: Forces::default() };
                 let mut engines = Engines::default();
-                let point = Point::all_on_all("", n, Candidate::Cpu);
+                let point = FigurePoint::all_on_all("", n, Candidate::Cpu);
                 let ready = bench.prepare(&point, None, &mut engines)?;
                 (n, bench.sample(&ready, &mut engines)?)
             }
@@ -483,22 +485,22 @@ impl Engines {
     }
 
     /// The rate of this engine and order; otherwise its least of any order.
-    fn rate(&self, forces: &Derivatives) -> Option<f64> {
+    fn rate(&self, forces: &DerivativesCase) -> Option<f64> {
         let own = || self.rates.iter().filter(|(tier, ..)| *tier == forces.tier);
         let same = own().find(|(_, order, _)| *order == forces.order).map(|(.., rate)| *rate);
         same.or_else(|| own().map(|(.., rate)| *rate).reduce(f64::min))
     }
 
-    fn learn(&mut self, forces: &Derivatives, rate: f64) {
-        let Derivatives { tier, order, .. } = *forces;
+    fn learn(&mut self, forces: &DerivativesCase, rate: f64) {
+        let DerivativesCase { tier, order, .. } = *forces;
         self.rates.retain(|(known, of, _)| (*known, *of) != (tier, order));
         self.rates.push((tier, order, rate));
     }
 }
 
 /// A point that is ready to be sampled.
-struct Ready<'p> {
-    point: &'p Point,
+struct ReadyPoint<'p> {
+    point: &'p FigurePoint,
     /// The engine called from the host; `None` for a kernel on the device.
     engine: Option<usize>,
     /// Evaluations per sample, and seconds of one.
@@ -509,20 +511,21 @@ struct Ready<'p> {
 }
 
 /// The bodies of one size, and the timer of kernels on them.
-struct Bench {
+struct SizeBench {
     problem: Problem,
     kernels: Option<KernelTimer>,
     out: Forces,
 }
 
-impl Bench {
+impl SizeBench {
     fn prepare<'p>(
         &mut self,
-        point: &'p Point,
+        point: &'p FigurePoint,
         gpu: Option<&Arc<Gpu>>,
         engines: &mut Engines,
-    ) -> Result<Ready<'p>> {
-        let mut ready = Ready { point, engine: None, repeats: 1, secs: 0.0, errors: [None; 3] };
+    ) -> Result<ReadyPoint<'p>> {
+        let mut ready =
+            ReadyPoint { point, engine: None, repeats: 1, secs: 0.0, errors: [None; 3] };
         if let (Candidate::Kernel(config), Some(gpu)) = (&point.candidate, gpu) {
             if self.kernels.is_none() {
                 self.kernels = Some(KernelTimer::new(gpu, point.sinks, point.sources)?);
@@ -555,7 +558,7 @@ impl Bench {
     }
 
     /// Seconds per evaluation.
-    fn sample(&mut self, ready: &Ready<'_>, engines: &mut Engines) -> Result<f64> {
+    fn sample(&mut self, ready: &ReadyPoint<'_>, engines: &mut Engines) -> Result<f64> {
         let candidate = &ready.point.candidate;
         let Some(index) = ready.engine else {
             return match (candidate, &mut self.kernels) {

@@ -10,7 +10,7 @@ use crate::measure::Effort;
 /// Sizes and times of all figures.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Sizes {
+pub struct BenchSizes {
     /// Name for the report.
     pub name: String,
     /// Largest number of bodies.
@@ -61,7 +61,7 @@ pub struct Sizes {
     pub effort: Effort,
 }
 
-impl Sizes {
+impl BenchSizes {
     /// The sizes of this name in the table, where those for a GPU are complete.
     fn named(name: &str) -> Self {
         let table = include_str!("sizes.toml");
@@ -109,14 +109,14 @@ mod tests {
     #[test]
     fn sizes_are_complete_and_the_score_has_its_own() {
         for name in ["full", "reduced"] {
-            assert_eq!(Sizes::named(name).score, crate::measure::bench::score::SIZES);
+            assert_eq!(BenchSizes::named(name).score, crate::measure::bench::score::SIZES);
         }
-        assert!(Sizes::quick().largest < Sizes::named("reduced").largest);
+        assert!(BenchSizes::quick().largest < BenchSizes::named("reduced").largest);
     }
 
     #[test]
     fn powers_include_last() {
-        assert_eq!(Sizes::powers(256, 4096, 2), [256, 1024, 4096]);
-        assert_eq!(Sizes::powers(1, 5, 1), [1, 2, 4]);
+        assert_eq!(BenchSizes::powers(256, 4096, 2), [256, 1024, 4096]);
+        assert_eq!(BenchSizes::powers(1, 5, 1), [1, 2, 4]);
     }
 }

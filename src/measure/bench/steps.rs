@@ -3,16 +3,16 @@
 
 use std::sync::Arc;
 
-use super::figures::{CEILINGS, Figure, Plan};
+use super::figures::{CEILINGS, Figure, FigureContext};
 use super::machine::{MACHINE, Machine};
-use super::points::{Candidate, Point};
-use super::record::{Device, Kind, Record, Run, rounded};
+use super::points::{Candidate, FigurePoint};
+use super::record::{Record, RecordKind, RecordedDevice, Run, rounded};
 use super::score::{FIGURE, SIZES};
 use crate::error::{Error, Result};
 use crate::forces::direct::gpu::{KernelConfig, KernelRequest, Masses};
 use crate::gpu::{DeviceClass, Gpu};
 use crate::measure::{Ceiling, Ceilings, Effort, KernelTimer, StepTimer, Timer, grouped};
-use crate::tuned::Known;
+use crate::tuned::KnownResults;
 
 /// Samples per size, in addition to the first, which is discarded because clocks rise.
 const SAMPLES: usize = 7;
@@ -26,7 +26,7 @@ pub type Going<'a> = dyn FnMut(f64, &str) -> bool + 'a;
 ///
 /// # Errors
 ///
-/// [`Error::Device`].
+/// [`Error::RecordedDevice`].
 pub async fn measure_steps(
     gpu: &Arc<Gpu>,
     config: KernelConfig,
@@ -76,7 +76,7 @@ pub(super) fn of_steps(blank: &Record, n: usize, config: KernelConfig) -> Record
 /// A record of a point that this kernel computes, from one without measurements.
 pub(super) fn of_kernel(
     blank: Record,
-    point: &Point,
+    point: &FigurePoint,
     config: KernelConfig,
     ceilings: Option<&Ceilings>,
 ) -> Record {
@@ -91,10 +91,10 @@ pub(super) fn of_kernel(
 ///
 /// # Errors
 ///
-/// [`Error::Device`].
+/// [`Error::RecordedDevice`].
 pub(super) async fn measure_sizes(
     gpu: &Arc<Gpu>,
-    known: &Known,
+    known: &KnownResults,
     blank: &Record,
     sizes: [usize; 3],
     most_secs: f64,
@@ -128,17 +128,17 @@ pub(super) async fn measure_sizes(
 ///
 /// # Errors
 ///
-/// [`Error::Device`].
+/// [`Error::RecordedDevice`].
 pub async fn steps_of_score(
     gpu: &Arc<Gpu>,
     run: &Run,
-    (device, machine): (Device, Machine),
-    known: &Known,
+    (device, machine): (RecordedDevice, Machine),
+    known: &KnownResults,
     most_secs: f64,
     going: &mut Going<'_>,
 ) -> Result<Vec<Record>> {
     let mut records = vec![machine.record(run.record(device.clone(), MACHINE, MACHINE))];
-    let blank = Record { kind: Kind::Steps, ..run.record(device, FIGURE, "whole steps") };
+    let blank = Record { kind: RecordKind::Steps, ..run.record(device, FIGURE, "whole steps") };
     let sized = measure_sizes(gpu, known, &blank, SIZES, most_secs, &mut records, going);
     Ok(if sized.await? { records } else { Vec::new() })
 }
@@ -168,7 +168,7 @@ pub async fn sweep_ceilings(
         true
     };
     let found = Ceilings::measure(gpu, effort, &mut before).await?;
-    let device = Device::of(&gpu.adapter);
+    let device = RecordedDevice::of(&gpu.adapter);
     let record = |samples| run.record(device.clone(), CEILINGS, "").of_ceiling(samples);
     Ok((Ceilings::on(gpu, &found), found.iter().map(record).collect()))
 }
@@ -185,7 +185,7 @@ pub async fn sweep_kernels(
     gpu: &Arc<Gpu>,
     run: &Run,
     figure: &Figure,
-    plan: &Plan<'_>,
+    plan: &FigureContext<'_>,
     ceilings: Option<&Ceilings>,
     taken: &mut dyn FnMut(Record, f64) -> bool,
 ) -> Result<()> {
@@ -194,11 +194,11 @@ pub async fn sweep_kernels(
         name: figure.name.to_owned(),
         known: "ladder, n, unroll, p, q, shapes".to_owned(),
     })?;
-    let is_kernel = |point: &Point| matches!(point.candidate, Candidate::Kernel(_));
-    let points: Vec<Point> = points.into_iter().filter(is_kernel).collect();
+    let is_kernel = |point: &FigurePoint| matches!(point.candidate, Candidate::Kernel(_));
+    let points: Vec<FigurePoint> = points.into_iter().filter(is_kernel).collect();
     let all = points.len().max(1) as f64;
     let groups = grouped(points.into_iter().map(|point| ((point.sinks, point.sources), point)));
-    let device = Device::of(&gpu.adapter);
+    let device = RecordedDevice::of(&gpu.adapter);
     // The best rate so far: a larger size is estimated by it.
     let (mut best, mut done) = (0.0f64, 0.0);
     for ((sinks, sources), points) in groups {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use glam::DVec3;
 
 use crate::error::Result;
-use crate::forces::direct::gpu::tiers::{GpuTiers, Shape};
+use crate::forces::direct::gpu::tiers::{GpuTiers, TierShape};
 use crate::forces::{
     ENGINES, ForceEngine, Forces, Identity, Method, NO_SOURCE, Order, Outputs, Placement,
     Precision, Sinks, Sources, TestBodies, Tools, Within, make,
@@ -21,7 +21,7 @@ pub struct DirectCase {
     /// The highest derivative. With jerks, neighbours are checked too.
     pub order: Order,
     /// The kernels' shape; `None` lets the engine choose.
-    pub shape: Option<Shape>,
+    pub shape: Option<TierShape>,
     /// Whether run-time checks are kept.
     pub checks: Checks,
     /// Plummer softening length.
@@ -135,14 +135,14 @@ impl DirectRow {
 pub fn direct_cases(tiers: &[Precision], quick: bool) -> Vec<DirectCase> {
     let mut cases = Vec::new();
     let (off, on) = (Checks::Off, Checks::On);
-    let base = Shape { p: 8, q: 8, r: 1, u: 16, l: 2, slices: 1 };
+    let base = TierShape { p: 8, q: 8, r: 1, u: 16, l: 2, slices: 1 };
     for &precision in tiers {
         for order in [Order::Acceleration, Order::Jerk, Order::Snap] {
             let shapes = [
                 (None, off),
                 (Some(base), off),
-                (Some(Shape { p: 64, q: 1, u: 4, l: 1, slices: 3, ..base }), on),
-                (Some(Shape { p: 16, q: 4, r: 2, u: 2, l: 1, slices: 5 }), off),
+                (Some(TierShape { p: 64, q: 1, u: 4, l: 1, slices: 3, ..base }), on),
+                (Some(TierShape { p: 16, q: 4, r: 2, u: 2, l: 1, slices: 5 }), off),
             ];
             // One shape in addition to the engine's own, a different one for each precision and
             // order.
@@ -208,7 +208,7 @@ pub fn check_direct(gpu: &Arc<Gpu>, case: DirectCase) -> Result<DirectRow> {
     // Filled with NaN, to reveal any output that a kernel does not write.
     whole.poison();
     evaluate(&mut whole, &mut found)?;
-    let in_bounds = whole.kept_bounds()?;
+    let in_bounds = whole.is_in_bounds()?;
     let same = repeated == found;
     in_chunks.set_sources(&sources)?;
     evaluate(&mut in_chunks, &mut repeated)?;

@@ -20,7 +20,7 @@ const WORST_LIMIT: f64 = 1e-4;
 
 /// A case to check: a kernel with numbers of sinks and sources.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Case {
+pub struct KernelCase {
     /// The kernel.
     pub config: KernelConfig,
     /// Whether to compute the potential.
@@ -47,9 +47,9 @@ pub struct Skipped {
 
 /// The result of a case.
 #[derive(Clone, Copy, Debug)]
-pub struct Row {
+pub struct CaseResult {
     /// What was checked.
-    pub case: Case,
+    pub case: KernelCase,
     /// Error of the accelerations.
     pub acceleration: ErrorStats,
     /// Error of the potentials, if requested.
@@ -60,7 +60,7 @@ pub struct Row {
     pub same_in_pieces: bool,
 }
 
-impl Row {
+impl CaseResult {
     /// Whether the variant is correct.
     pub fn passed(&self) -> bool {
         let good = |e: ErrorStats| e.rms < RMS_LIMIT && e.worst < WORST_LIMIT;
@@ -73,7 +73,7 @@ impl Row {
 
 /// All cases for an adapter: every kind of kernel at sizes around its tile, and the configurations
 /// it cannot run.
-pub fn cases(gpu: &Gpu) -> (Vec<Case>, Vec<Skipped>) {
+pub fn cases(gpu: &Gpu) -> (Vec<KernelCase>, Vec<Skipped>) {
     let (mut cases, mut skipped) = (Vec::new(), Vec::new());
     for config in configurations() {
         if let Err(error) = config.validate(Some(gpu)) {
@@ -83,7 +83,7 @@ pub fn cases(gpu: &Gpu) -> (Vec<Case>, Vec<Skipped>) {
         for case in cases_with(config, &[(false, 0.05), (false, 0.0), (true, 0.05), (true, 0.0)]) {
             cases.push(case);
             if KernelVariant::new(config, case.softening, 1.0, case.potential).can_sort() {
-                cases.push(Case { one_mass: true, ..case });
+                cases.push(KernelCase { one_mass: true, ..case });
             }
         }
     }
@@ -95,21 +95,21 @@ pub fn cases(gpu: &Gpu) -> (Vec<Case>, Vec<Skipped>) {
 /// # Errors
 ///
 /// A shape that this adapter cannot run.
-pub fn cases_of(gpu: &Gpu, config: KernelConfig) -> Result<Vec<Case>> {
+pub fn cases_of(gpu: &Gpu, config: KernelConfig) -> Result<Vec<KernelCase>> {
     config.validate(Some(gpu))?;
     Ok(cases_with(config, &[(false, 0.05)]))
 }
 
 /// The cases for one kernel: at sizes around its tile, with and without potential and softening.
-pub fn cases_around(config: KernelConfig) -> Vec<Case> {
+pub fn cases_around(config: KernelConfig) -> Vec<KernelCase> {
     cases_with(config, &[(false, 0.05), (false, 0.0), (true, 0.05)])
 }
 
 /// A kernel with each of these potentials and softenings, at all sizes.
-fn cases_with(config: KernelConfig, fields: &[(bool, f64)]) -> Vec<Case> {
+fn cases_with(config: KernelConfig, fields: &[(bool, f64)]) -> Vec<KernelCase> {
     let mut cases = Vec::new();
     for (sinks, sources) in sizes(&config) {
-        cases.extend(fields.iter().map(|&(potential, softening)| Case {
+        cases.extend(fields.iter().map(|&(potential, softening)| KernelCase {
             config,
             potential,
             one_mass: false,
@@ -183,7 +183,7 @@ const GUARD: usize = 96;
 ///
 /// A lost device; source code that does not compile.
 #[cfg(not(target_arch = "wasm32"))]
-pub fn check(gpu: &Gpu, case: Case) -> Result<Row> {
+pub fn check(gpu: &Gpu, case: KernelCase) -> Result<CaseResult> {
     crate::gpu::blocking(check_case(gpu, case))
 }
 
@@ -192,7 +192,7 @@ pub fn check(gpu: &Gpu, case: Case) -> Result<Row> {
 /// # Errors
 ///
 /// Those of [`check`].
-pub async fn check_case(gpu: &Gpu, case: Case) -> Result<Row> {
+pub async fn check_case(gpu: &Gpu, case: KernelCase) -> Result<CaseResult> {
     let bodies = test_bodies(case.sources.max(case.sinks), Spread::Uneven);
     let Bodies { position, mut mass, .. } = bodies;
     if case.one_mass {
@@ -267,7 +267,7 @@ pub async fn check_case(gpu: &Gpu, case: Case) -> Result<Row> {
     let bits = |sums: &[[f32; 4]]| -> Vec<[u32; 4]> {
         sums[..entries].iter().map(|v| v.map(f32::to_bits)).collect()
     };
-    Ok(Row {
+    Ok(CaseResult {
         case,
         acceleration: acceleration_errors(&found, &right.acceleration),
         potential: case.potential.then(|| potential_errors(&potential, &right.potential)),

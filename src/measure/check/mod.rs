@@ -16,11 +16,11 @@ pub use derivatives::{
 };
 #[cfg(not(target_arch = "wasm32"))]
 pub use kernels::check;
-pub use kernels::{Case, Row, Skipped, cases, cases_around, cases_of, check_case};
+pub use kernels::{CaseResult, KernelCase, Skipped, cases, cases_around, cases_of, check_case};
 #[cfg(not(target_arch = "wasm32"))]
 pub use steps::{StepsRow, check_steps, steps_cases};
 #[cfg(not(target_arch = "wasm32"))]
 pub use tree::{
-    BuiltTree, Cloud, Compared, TreeCase, TreeLimits, TreeRow, check_tree, tree_cases,
+    BuiltTree, Cloud, StageResult, TreeCase, TreeLimits, TreeRow, check_tree, tree_cases,
     upload_places,
 };

@@ -3,7 +3,7 @@
 
 use glam::DVec3;
 
-use super::kernels::{Case, Row};
+use super::kernels::{CaseResult, KernelCase};
 use crate::bodies::Bodies;
 use crate::error::Result;
 use crate::forces::direct::gpu::{Dispatch, KernelConfig, KernelVariant};
@@ -29,7 +29,7 @@ const GUARD: usize = 64;
 pub struct StepsRow {
     /// Errors of the accelerations at the end, against f64 at the same positions; whether one dispatch
     /// of all steps and one for each give the same bits.
-    pub forces: Row,
+    pub forces: CaseResult,
     /// Largest distance from the end of the same steps in f64.
     pub drift: f64,
 }
@@ -43,7 +43,7 @@ impl StepsRow {
 
 /// Shapes that together use every path of the kernel, at sizes around their capacity, without those
 /// that the adapter cannot run.
-pub fn steps_cases(gpu: &Gpu) -> Vec<Case> {
+pub fn steps_cases(gpu: &Gpu) -> Vec<KernelCase> {
     let base = KernelConfig { u: 4, dispatch: Dispatch::OneWorkgroup, ..KernelConfig::tiled(64) };
     let shapes = [
         KernelConfig { p: 1, u: 1, ..base },
@@ -54,7 +54,7 @@ pub fn steps_cases(gpu: &Gpu) -> Vec<Case> {
         KernelConfig { p: 256, q: 4, ..base },
         KernelConfig { p: 32, q: 3, r: 4, u: 2, ..base },
     ];
-    let case = |config, n, softening| Case {
+    let case = |config, n, softening| KernelCase {
         config,
         potential: false,
         one_mass: false,
@@ -62,7 +62,7 @@ pub fn steps_cases(gpu: &Gpu) -> Vec<Case> {
         sinks: n,
         sources: n,
     };
-    let mut cases: Vec<Case> = Vec::new();
+    let mut cases: Vec<KernelCase> = Vec::new();
     for config in shapes {
         if config.validate(Some(gpu)).is_err() {
             continue;
@@ -80,8 +80,8 @@ pub fn steps_cases(gpu: &Gpu) -> Vec<Case> {
 }
 
 /// Runs one case on `gpu`.
-pub fn check_steps(gpu: &Gpu, case: Case) -> Result<StepsRow> {
-    let Case { config, softening, sinks: n, .. } = case;
+pub fn check_steps(gpu: &Gpu, case: KernelCase) -> Result<StepsRow> {
+    let KernelCase { config, softening, sinks: n, .. } = case;
     let bodies = test_bodies(n, Spread::Even);
     let whole = run(gpu, config, &bodies, softening, &[STEPS])?;
     let mut dispatches = vec![1; STEPS as usize - 7];
@@ -112,7 +112,7 @@ pub fn check_steps(gpu: &Gpu, case: Case) -> Result<StepsRow> {
     let apart = |(a, b): (&DVec3, &DVec3)| (*a - *b).length();
     // Not f64::max, which ignores NaN.
     let farther = |a: f64, b: f64| if b > a || b.is_nan() { b } else { a };
-    let forces = Row {
+    let forces = CaseResult {
         case,
         acceleration: acceleration_errors(&found, &right),
         potential: None,
@@ -182,7 +182,7 @@ mod tests {
     fn each_fault_fails_the_check() {
         let base =
             KernelConfig { u: 4, dispatch: Dispatch::OneWorkgroup, ..KernelConfig::tiled(64) };
-        let case = Case {
+        let case = KernelCase {
             config: base,
             potential: false,
             one_mass: false,
@@ -191,16 +191,21 @@ mod tests {
             sources: 64,
         };
         let acceleration = ErrorStats { worst: 1e-6, rms: 1e-7 };
-        let forces =
-            Row { case, acceleration, potential: None, in_bounds: true, same_in_pieces: true };
+        let forces = CaseResult {
+            case,
+            acceleration,
+            potential: None,
+            in_bounds: true,
+            same_in_pieces: true,
+        };
         let right = StepsRow { forces, drift: 1e-7 };
         assert!(right.passed());
         let bad = ErrorStats { worst: 1e-6, rms: 1e-5 };
         let faulty = |forces| !StepsRow { forces, ..right }.passed();
-        assert!(faulty(Row { acceleration: bad, ..forces }));
+        assert!(faulty(CaseResult { acceleration: bad, ..forces }));
         assert!(!StepsRow { drift: 1e-5, ..right }.passed());
         assert!(!StepsRow { drift: f64::NAN, ..right }.passed());
-        assert!(faulty(Row { same_in_pieces: false, ..forces }));
-        assert!(faulty(Row { in_bounds: false, ..forces }));
+        assert!(faulty(CaseResult { same_in_pieces: false, ..forces }));
+        assert!(faulty(CaseResult { in_bounds: false, ..forces }));
     }
 }

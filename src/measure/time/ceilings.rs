@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bytemuck::{Pod, Zeroable};
 use minijinja::context;
 
-use super::{Method, Stopwatch};
+use super::{Stopwatch, TimingMethod};
 use crate::error::Result;
 use crate::gpu::layout::VEC4;
 use crate::gpu::{Binding, BoundKernel, Checks, DeviceClass, Gpu, Params, compile, template};
@@ -50,7 +50,7 @@ pub enum Ceiling {
 
 /// The ceilings in the order in which they are measured and shown: the name in result files, the
 /// description, the unit for display and its size in the unit of measurement.
-const TABLE: [(Ceiling, &str, &str, Unit); 12] = [
+const TABLE: [(Ceiling, &str, &str, DisplayUnit); 12] = [
     (Ceiling::Fma, "fma", "FP32 multiply-adds", GIGA),
     (Ceiling::Rsqrt, "rsqrt", "reciprocal square roots", GIGA),
     (Ceiling::Pair, "pair", "interactions in registers (12 FP32 + 1 reciprocal root)", GIGA),
@@ -66,11 +66,11 @@ const TABLE: [(Ceiling, &str, &str, Unit); 12] = [
 ];
 
 /// A unit, and its size; negative if the inverse is shown (seconds instead of rates).
-type Unit = (&'static str, f64);
+type DisplayUnit = (&'static str, f64);
 
-const GIGA: Unit = ("G/s", 1e9);
-const MEGA: Unit = ("M/s", 1e6);
-const MICROSECONDS: Unit = ("µs", -1e-6);
+const GIGA: DisplayUnit = ("G/s", 1e9);
+const MEGA: DisplayUnit = ("M/s", 1e6);
+const MICROSECONDS: DisplayUnit = ("µs", -1e-6);
 
 impl Ceiling {
     /// All ceilings, in the order in which they are measured and shown.
@@ -122,7 +122,7 @@ pub struct CeilingSamples {
     /// Work done per sample, in the ceiling's unit (operations, reads, bytes, ...).
     pub work: f64,
     /// How the times were taken.
-    pub method: Method,
+    pub method: TimingMethod,
 }
 
 impl CeilingSamples {
@@ -220,7 +220,7 @@ impl Ceilings {
         effort: Effort,
         before: &mut dyn FnMut(Ceiling) -> bool,
     ) -> Result<Vec<CeilingSamples>> {
-        let mut bench = Bench::new(gpu, effort);
+        let mut bench = CeilingBench::new(gpu, effort);
         let mut all = Vec::with_capacity(Ceiling::ALL.len());
         for ceiling in Ceiling::ALL {
             if !before(ceiling) {
@@ -246,7 +246,7 @@ struct CeilingParams {
 }
 
 /// The kernel of a ceiling.
-struct Kernel {
+struct CeilingKernel {
     file: &'static str,
     /// Threads of a workgroup.
     group: u32,
@@ -258,9 +258,9 @@ struct Kernel {
     cuts: &'static [(u32, u32)],
 }
 
-fn kernel(ceiling: Ceiling) -> Kernel {
-    let full = |file, cuts| Kernel { file, group: GROUP, is_alone: false, cuts };
-    let alone = |file, group, cuts| Kernel { file, group, is_alone: true, cuts };
+fn kernel(ceiling: Ceiling) -> CeilingKernel {
+    let full = |file, cuts| CeilingKernel { file, group: GROUP, is_alone: false, cuts };
+    let alone = |file, group, cuts| CeilingKernel { file, group, is_alone: true, cuts };
     const PAIRS: &[(u32, u32)] = &[(8, 2), (4, 4), (2, 4), (8, 4)];
     match ceiling {
         // On an H200 the number of copies matters, since counting and branching take issue slots
@@ -293,7 +293,7 @@ const LONGEST_SAMPLE: f64 = 0.1;
 /// llvmpipe leaves any loop after 65,536 iterations.
 const MOST_TURNS: u32 = 1 << 15;
 
-struct Bench {
+struct CeilingBench {
     gpu: Arc<Gpu>,
     effort: Effort,
     watch: Stopwatch,
@@ -304,7 +304,7 @@ struct Bench {
 }
 
 /// A kernel ready to be dispatched.
-struct Ready {
+struct ReadyKernel {
     kernel: BoundKernel,
     groups: u32,
     threads: u32,
@@ -314,7 +314,7 @@ struct Ready {
     most_turns: u32,
 }
 
-impl Bench {
+impl CeilingBench {
     fn new(gpu: &Arc<Gpu>, effort: Effort) -> Self {
         // Beyond any cache if memory is plentiful: 512 MiB, where the largest cache has 256 MiB.
         let bytes: u64 = match (effort, gpu.adapter.class) {
@@ -393,7 +393,7 @@ impl Bench {
     }
 
     /// The shorter of two samples.
-    async fn shorter(&mut self, ready: &Ready, turns: u32) -> Result<f64> {
+    async fn shorter(&mut self, ready: &ReadyKernel, turns: u32) -> Result<f64> {
         Ok(self.run(ready, turns, 1).await?.min(self.run(ready, turns, 1).await?))
     }
 
@@ -402,7 +402,12 @@ impl Bench {
     }
 
     /// The seconds of some samples, after one that is discarded.
-    async fn sampled(&mut self, ready: &Ready, turns: u32, dispatches: u32) -> Result<Vec<f64>> {
+    async fn sampled(
+        &mut self,
+        ready: &ReadyKernel,
+        turns: u32,
+        dispatches: u32,
+    ) -> Result<Vec<f64>> {
         self.run(ready, turns, dispatches).await?;
         let mut secs = Vec::with_capacity(self.samples());
         for _ in 0..self.samples() {
@@ -412,13 +417,13 @@ impl Bench {
     }
 
     /// The kernel of a ceiling, and the number of threads that run it.
-    async fn ready(&self, ceiling: Ceiling, chains: u32, copies: u32) -> Result<Ready> {
+    async fn ready(&self, ceiling: Ceiling, chains: u32, copies: u32) -> Result<ReadyKernel> {
         let gpu = &self.gpu;
         // Many times the number that fills a GPU, so that the last wave of workgroups hardly
         // matters.
         let times = if gpu.adapter.class == DeviceClass::Software { 8 } else { 32 };
         let full = gpu.adapter.class.threads_to_fill().saturating_mul(times).div_ceil(GROUP);
-        let Kernel { file, group, is_alone, .. } = kernel(ceiling);
+        let CeilingKernel { file, group, is_alone, .. } = kernel(ceiling);
         let groups = if is_alone { 1 } else { full };
         let group = group.min(gpu.limits.threads_per_workgroup);
         let bandwidth = ceiling == Ceiling::Storage;
@@ -443,10 +448,10 @@ impl Bench {
         ];
         let kernel = kernel.bind(gpu, file, &resources);
         let per_turn = f64::from(chains * copies) * if bandwidth { VEC4 as f64 } else { 1.0 };
-        Ok(Ready { kernel, groups, threads, per_turn, most_turns })
+        Ok(ReadyKernel { kernel, groups, threads, per_turn, most_turns })
     }
 
-    async fn run(&mut self, ready: &Ready, turns: u32, dispatches: u32) -> Result<f64> {
+    async fn run(&mut self, ready: &ReadyKernel, turns: u32, dispatches: u32) -> Result<f64> {
         let (gpu, params) = (&self.gpu, &mut self.params);
         let record = |pass: &mut wgpu::ComputePass<'_>| {
             params.clear();
@@ -495,7 +500,7 @@ impl Bench {
                 secs.push(sample);
             }
         }
-        let method = Method::WallClock;
+        let method = TimingMethod::WallClock;
         Ok(CeilingSamples { ceiling: Ceiling::Submission, secs, work: 1.0, method })
     }
 }
@@ -538,7 +543,7 @@ mod tests {
             ceiling: Ceiling::Fma,
             secs: vec![2.0, 1.0, 2.0],
             work: 8.0,
-            method: Method::WallClock,
+            method: TimingMethod::WallClock,
         };
         assert_eq!(samples.per_sec(), 4.0);
     }

@@ -10,7 +10,7 @@ use web_time::Instant;
 use super::Timer;
 use crate::error::{Error, Result};
 use crate::forces::direct::CpuDouble;
-use crate::forces::direct::gpu::tiers::{GpuTiers, Shape};
+use crate::forces::direct::gpu::tiers::{GpuTiers, TierShape};
 use crate::forces::{ForceEngine, Forces, Identity, Order, Outputs, Precision, TestBodies};
 use crate::gpu::{Checks, Gpu};
 
@@ -36,11 +36,11 @@ pub struct DerivativesTimer {
     sinks: usize,
     /// Always present except while its shape is changed.
     engine: Option<GpuTiers>,
-    default_shape: Shape,
+    default_shape: TierShape,
     /// Results in f64 for the first sinks.
     right: Forces,
     /// Evaluations per sample for each shape that is ready.
-    prepared: HashMap<Shape, usize>,
+    prepared: HashMap<TierShape, usize>,
     found: Forces,
 }
 
@@ -84,11 +84,11 @@ impl DerivativesTimer {
     }
 
     /// The shape chosen by the engine's rule.
-    pub fn default_shape(&self) -> Shape {
+    pub fn default_shape(&self) -> TierShape {
         self.default_shape
     }
 
-    fn evaluate(&mut self, shape: &Shape) -> Result<f64> {
+    fn evaluate(&mut self, shape: &TierShape) -> Result<f64> {
         // Checked first, so that an invalid shape does not lose the engine.
         shape.validate()?;
         let Some(engine) = self.engine.take() else {
@@ -102,7 +102,7 @@ impl DerivativesTimer {
     }
 
     /// Checks that a shape's forces agree with f64.
-    fn check(&self, shape: &Shape) -> Result<()> {
+    fn check(&self, shape: &TierShape) -> Result<()> {
         let precision = self.engine.as_ref().map_or(Precision::Double, GpuTiers::precision);
         let noise = precision.noise(self.bodies.len()).acceleration;
         let bound = (NOISES * noise).max(LEAST_BOUND);
@@ -129,8 +129,8 @@ fn outputs(order: Order) -> Outputs<'static> {
     Outputs { potential: true, nearest: true, distance: false, ..Outputs::only(order) }
 }
 
-impl Timer<Shape> for DerivativesTimer {
-    async fn prepare(&mut self, candidate: &Shape) -> Result<()> {
+impl Timer<TierShape> for DerivativesTimer {
+    async fn prepare(&mut self, candidate: &TierShape) -> Result<()> {
         if self.prepared.contains_key(candidate) {
             return Ok(());
         }
@@ -142,7 +142,7 @@ impl Timer<Shape> for DerivativesTimer {
         Ok(())
     }
 
-    async fn sample(&mut self, candidate: &Shape) -> Result<f64> {
+    async fn sample(&mut self, candidate: &TierShape) -> Result<f64> {
         self.prepare(candidate).await?;
         let evaluations = self.prepared[candidate];
         // The first one after another shape may reallocate buffers.

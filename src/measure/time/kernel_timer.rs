@@ -7,7 +7,7 @@ use glam::DVec3;
 use web_time::Instant;
 
 use super::problem::{Problem, SOFTENING};
-use super::{Method, Stopwatch, Timer};
+use super::{Stopwatch, Timer, TimingMethod};
 use crate::error::{Error, Result};
 use crate::forces::direct::gpu::{AllPairs, KernelConfig, KernelVariant, PairBuffers};
 use crate::forces::{DeviceForces, Throughput, evaluate};
@@ -26,14 +26,14 @@ pub struct KernelTimer {
     problem: Problem,
     /// Masses of the sources.
     source_mass: Vec<f32>,
-    prepared: HashMap<KernelConfig, Prepared>,
+    prepared: HashMap<KernelConfig, PreparedKernel>,
     warm: bool,
     /// Shortest time of a sample; evaluations are repeated in one pass to reach it.
     sample_secs: f64,
 }
 
 #[derive(Debug)]
-struct Prepared {
+struct PreparedKernel {
     kernel: AllPairs,
     throughput: Throughput,
     repeats: u32,
@@ -87,7 +87,7 @@ impl KernelTimer {
         let sample_secs = match (gpu.adapter.class, watch.method()) {
             // The timestamps of browsers may be 0.1 ms apart.
             _ if cfg!(target_arch = "wasm32") => 2e-2,
-            (DeviceClass::Software, _) | (_, Method::WallClock) => 5e-3,
+            (DeviceClass::Software, _) | (_, TimingMethod::WallClock) => 5e-3,
             _ => 1e-3,
         };
         Ok(Self {
@@ -120,7 +120,7 @@ impl KernelTimer {
     }
 
     /// Compiles, evaluates once and compares with f64.
-    async fn compile_and_check(&self, config: KernelConfig) -> Result<Prepared> {
+    async fn compile_and_check(&self, config: KernelConfig) -> Result<PreparedKernel> {
         let gpu = &self.gpu;
         let field = PairBuffers {
             sources: &self.sources,
@@ -145,7 +145,7 @@ impl KernelTimer {
                 error.rms, error.worst
             )));
         }
-        Ok(Prepared { kernel, throughput, repeats: 1, error, last: 0.0 })
+        Ok(PreparedKernel { kernel, throughput, repeats: 1, error, last: 0.0 })
     }
 }
 
@@ -183,7 +183,7 @@ impl Timer for KernelTimer {
     }
 }
 
-impl Prepared {
+impl PreparedKernel {
     /// Seconds per evaluation over `repeats` evaluations.
     async fn run(&mut self, watch: &mut Stopwatch) -> Result<f64> {
         let (kernel, throughput) = (&mut self.kernel, &mut self.throughput);

@@ -17,7 +17,7 @@ pub use ceilings::{Ceiling, CeilingSamples, Ceilings, Effort};
 pub use kernel_timer::KernelTimer;
 pub use model::{FP32, LOOP, Limit, Prediction, overlap, predict};
 pub use step_timer::StepTimer;
-pub use stopwatch::{Method, Stopwatch};
+pub use stopwatch::{Stopwatch, TimingMethod};
 pub use timer::{Timer, interleave};
 
 #[cfg(not(target_arch = "wasm32"))]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use glam::DVec3;
 
-use super::{Method, Stopwatch, Timer};
+use super::{Stopwatch, Timer, TimingMethod};
 use crate::bodies::Bodies;
 use crate::error::Result;
 use crate::forces::direct::Reference;
@@ -18,7 +18,7 @@ use crate::gpu::Gpu;
 use crate::measure::{ErrorStats, acceleration_errors};
 use crate::scene::{Spread, test_bodies};
 use crate::sim::{DeviceState, EngineKind, Settings};
-use crate::tuned::Known;
+use crate::tuned::KnownResults;
 
 const SOFTENING: f64 = 0.05;
 const DT: f64 = 1e-6;
@@ -47,13 +47,13 @@ pub struct StepTimer<C = KernelConfig> {
     settings: Box<dyn Fn(&C) -> Settings + Send>,
     /// Whether accelerations are compared with f64.
     is_checked: bool,
-    prepared: HashMap<C, Prepared>,
+    prepared: HashMap<C, PreparedSteps>,
     /// The clock used for the samples so far.
-    sampled_by: Option<Method>,
+    sampled_by: Option<TimingMethod>,
     mixed: bool,
 }
 
-struct Prepared {
+struct PreparedSteps {
     state: DeviceState,
     /// Steps per sample.
     steps: u64,
@@ -103,7 +103,7 @@ impl StepTimer<WalkShape> {
             engine: EngineKind::Gpu,
             method: Some(crate::forces::Method::Tree),
             tree: config,
-            known: Known::of_walk(&device, n, *candidate),
+            known: KnownResults::of_walk(&device, n, *candidate),
             ..Settings::default()
         };
         Self::with(Stopwatch::new(gpu), gpu, bodies, Box::new(settings))
@@ -210,13 +210,13 @@ impl<C: Copy + Eq + Hash + Display> Timer<C> for StepTimer<C> {
             error = Some(self.check(&mut state, candidate).await?);
         }
         let steps = steps_of_a_sample(&mut self.watch, &mut state).await?;
-        self.prepared.insert(*candidate, Prepared { state, steps, error });
+        self.prepared.insert(*candidate, PreparedSteps { state, steps, error });
         Ok(())
     }
 
     async fn sample(&mut self, candidate: &C) -> Result<f64> {
         self.prepare(candidate).await?;
-        let Prepared { state, steps, .. } =
+        let PreparedSteps { state, steps, .. } =
             self.prepared.get_mut(candidate).expect("prepared above");
         let secs = time(&mut self.watch, state, *steps).await?;
         let method = self.watch.method();

@@ -11,14 +11,14 @@ use crate::gpu::Gpu;
 
 /// How a time was measured; recorded with every result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
+pub enum TimingMethod {
     /// The device's clock, from the beginning of the first to the end of the last compute pass.
     GpuTimestamps,
     /// The host's clock, from submission to the end of the wait, with nothing else in the queue.
     WallClock,
 }
 
-impl Method {
+impl TimingMethod {
     /// Its name for display.
     pub fn name(self) -> &'static str {
         match self {
@@ -65,8 +65,8 @@ impl Stopwatch {
     }
 
     /// The clock for the next measurement.
-    pub fn method(&self) -> Method {
-        if self.queries.is_some() { Method::GpuTimestamps } else { Method::WallClock }
+    pub fn method(&self) -> TimingMethod {
+        if self.queries.is_some() { TimingMethod::GpuTimestamps } else { TimingMethod::WallClock }
     }
 
     /// Why the device's timestamps are no longer trusted, if so.

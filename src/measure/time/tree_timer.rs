@@ -6,8 +6,10 @@ use std::sync::Arc;
 use super::Stopwatch;
 use crate::error::Result;
 use crate::forces::tree::TreeConfig;
-use crate::forces::tree::gpu::{Field, Part, Taken, TreeForces, TreeShape, WalkCounts, WalkProbe};
-use crate::forces::{Budget, DeviceForces, Piece, Throughput, evaluate_blocking};
+use crate::forces::tree::gpu::{
+    Field, TileWork, TimedStage, TreeForces, TreeShape, WalkCounts, WalkProbe,
+};
+use crate::forces::{Budget, DeviceForces, RecordedChunk, Throughput, evaluate_blocking};
 use crate::gpu::{BodyBuffers, Checks, Gpu, blocking};
 use crate::measure::upload_places;
 
@@ -15,12 +17,12 @@ use crate::measure::upload_places;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TreeTimes {
     /// The stages in the order in which they ran, with the seconds of each.
-    pub parts: Vec<(Part, f64)>,
+    pub parts: Vec<(TimedStage, f64)>,
 }
 
 impl TreeTimes {
     /// Seconds of a stage; 0 if it did not run.
-    pub fn of(&self, part: Part) -> f64 {
+    pub fn of(&self, part: TimedStage) -> f64 {
         self.parts.iter().filter(|(ran, _)| *ran == part).map(|(_, secs)| secs).sum()
     }
 
@@ -104,7 +106,7 @@ impl TreeTimer {
             let part = self.forces.part();
             let (gpu, forces) = (&self.gpu, &mut self.forces);
             let chunk = self.throughput.interactions_in(Budget::HEADLESS.submission_secs);
-            let mut done = Piece { interactions: 0, is_last: false };
+            let mut done = RecordedChunk { interactions: 0, is_last: false };
             let secs = blocking(self.watch.time(|pass| {
                 forces.begin_submission();
                 done = forces.record(gpu, pass, chunk);
@@ -132,10 +134,10 @@ impl TreeTimer {
     /// hides it, this is less than it would take alone.
     pub fn walk_samples(&mut self, warming: usize, rounds: usize) -> Result<WalkSamples> {
         let make = |bodies, cells| blocking(self.forces.probe(&self.gpu, bodies, cells));
-        let mut whole = make(Taken::All, Taken::All)?;
-        let mut few_bodies = make(Taken::OneTurn, Taken::All)?;
-        let mut few_cells = make(Taken::All, Taken::OneTurn)?;
-        let mut bare = make(Taken::OneTurn, Taken::OneTurn)?;
+        let mut whole = make(TileWork::All, TileWork::All)?;
+        let mut few_bodies = make(TileWork::OneTurn, TileWork::All)?;
+        let mut few_cells = make(TileWork::All, TileWork::OneTurn)?;
+        let mut bare = make(TileWork::OneTurn, TileWork::OneTurn)?;
         let mut times = [const { Vec::new() }; 4];
         for round in 0..warming + rounds {
             let probes = [&mut whole, &mut few_bodies, &mut few_cells, &mut bare];

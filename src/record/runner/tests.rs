@@ -59,13 +59,13 @@ fn steps_are_taken_while_files_are_written() {
     let (mut reader, mut writer) = std::io::pipe().unwrap();
     fill(&mut writer);
     let (is_read, in_time) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(true)));
-    let (seen, late) = (Arc::clone(&is_read), Arc::clone(&in_time));
+    let (read, late) = (Arc::clone(&is_read), Arc::clone(&in_time));
     let mut text = String::new();
     std::thread::scope(|scope| {
         let file = std::fs::File::from(std::os::fd::OwnedFd::from(writer));
         let reading = scope.spawn(move || {
             let begun = std::time::Instant::now();
-            while !seen.load(Ordering::SeqCst) {
+            while !read.load(Ordering::SeqCst) {
                 // Reached only if the test fails.
                 if begun.elapsed().as_secs() > 20 {
                     late.store(false, Ordering::SeqCst);

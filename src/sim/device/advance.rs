@@ -51,13 +51,13 @@ impl DeviceState {
     ) -> Result<u64> {
         let mut first = Some(0);
         let mut in_flight: VecDeque<Submitted> = VecDeque::with_capacity(IN_FLIGHT);
-        let (mut submitted, mut done, mut wanted) = (0, 0, steps);
+        let (mut submitted, mut done, mut target) = (0, 0, steps);
         let mut since = Instant::now();
         // The motion before a long step, and the steps submitted before that step.
         let mut saved: Option<(SavedMotion, u64)> = None;
         self.expect_force_pace();
         loop {
-            if stop::is_wanted() && (submitted < wanted || !self.is_between_steps()) {
+            if stop::is_wanted() && (submitted < target || !self.is_between_steps()) {
                 let begins = self.phase == Phase::Force { dt: 0.0 };
                 let can_stop_now = self.is_between_steps()
                     || saved.as_ref().is_some_and(|(_, of_step)| *of_step == submitted);
@@ -75,9 +75,9 @@ impl DeviceState {
                 }
                 // Finishes the step that has begun and takes no further ones: submissions rarely
                 // end at the end of a step.
-                wanted = wanted.min(submitted + u64::from(!self.is_between_steps()));
+                target = target.min(submitted + u64::from(!self.is_between_steps()));
             }
-            let more = submitted < wanted || !self.is_between_steps();
+            let more = submitted < target || !self.is_between_steps();
             if more {
                 // Any pass may be the last: each overwrites the end timestamp of the one before.
                 let writes = stamps.map(|query_set| wgpu::ComputePassTimestampWrites {
@@ -85,7 +85,7 @@ impl DeviceState {
                     beginning_of_pass_write_index: first.take(),
                     end_of_pass_write_index: Some(1),
                 });
-                let mut left = wanted - submitted;
+                let mut left = target - submitted;
                 if self.takes_long_steps() {
                     left = left.min(1);
                     if left > 0 && self.is_between_steps() {
@@ -110,7 +110,7 @@ impl DeviceState {
                 done += slice.work.steps;
                 if !watch(done) {
                     // Finishes the step that has begun and takes no further ones.
-                    wanted = submitted + u64::from(!self.is_between_steps());
+                    target = submitted + u64::from(!self.is_between_steps());
                 }
             }
         }

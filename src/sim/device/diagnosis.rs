@@ -141,8 +141,11 @@ impl Diagnosis {
         let shares: Vec<f32> = (0..n).map(|i| share(i) as f32).collect();
 
         let mut members: Vec<u32> = Vec::with_capacity(n);
-        let mut plan =
-            Plan { length: CHUNK.max((2 * n).div_ceil(MOST_CHUNKS)), frame, ..Plan::default() };
+        let mut plan = GroupLayout {
+            length: CHUNK.max((2 * n).div_ceil(MOST_CHUNKS)),
+            frame,
+            ..GroupLayout::default()
+        };
         let all: Vec<usize> = (0..n).collect();
         plan.add(bodies, &share, &all, None);
         // Of all bodies only the mean is needed: one sphere.
@@ -159,7 +162,7 @@ impl Diagnosis {
             plan.add(bodies, &share, own, Some(members.len() as u32));
             members.extend(own.iter().map(|&i| i as u32));
         }
-        let Plan { groups: begin, chunks, .. } = plan;
+        let GroupLayout { groups: begin, chunks, .. } = plan;
 
         let filled = |label: &str, contents: &[u8]| {
             let buffer = bytes(gpu, label, contents.len() as u64);
@@ -338,14 +341,14 @@ fn bytes(gpu: &Gpu, label: &str, bytes: u64) -> wgpu::Buffer {
 
 /// The groups and the chunks of their members.
 #[derive(Default)]
-struct Plan {
+struct GroupLayout {
     length: usize,
     frame: Frame,
     groups: Vec<DiagnosisGroup>,
     chunks: Vec<DiagnosisChunk>,
 }
 
-impl Plan {
+impl GroupLayout {
     /// Adds a group. Its members begin at entry `listed` of the list; `None` is for all bodies.
     fn add(
         &mut self,

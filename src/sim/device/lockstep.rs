@@ -26,7 +26,7 @@ use web_time::Instant;
 use super::advance::IN_FLIGHT;
 use super::long::SavedMotion;
 use super::range_exchange::RangeExchange;
-use super::{DeviceState, Phase, StepRequest, Submitted, Work};
+use super::{DeviceState, Phase, SubmissionRequest, Submitted, Work};
 use crate::error::{Error, Result};
 use crate::exchange::{Exchange, Member, shares};
 use crate::forces::Budget;
@@ -55,11 +55,11 @@ enum StepDuration {
 pub(in crate::sim) struct GroupMember {
     pub exchange: RangeExchange,
     /// Present if each device moves all bodies; the ranges are then of the forces.
-    replica: Option<Balance>,
+    replica: Option<LoadBalance>,
 }
 
 /// What divides the forces among replicas.
-struct Balance {
+struct LoadBalance {
     /// Ranges begin at multiples of this.
     unit: usize,
     /// The last cost of each `unit` of sinks, as the method counts it.
@@ -90,7 +90,7 @@ impl GroupMember {
         let ranges = shares(n, &vec![1.0; member.members()], unit);
         let exchange = RangeExchange::new(&gpu, member, ranges, [n, n]);
         let costs = vec![0.0; n.div_ceil(unit)];
-        Ok(Self { exchange, replica: Some(Balance { unit, costs }) })
+        Ok(Self { exchange, replica: Some(LoadBalance { unit, costs }) })
     }
 
     /// Whether each device moves all bodies.
@@ -108,7 +108,7 @@ impl GroupMember {
     /// forces of the next step among replicas.
     fn exchange(&mut self) -> Result<()> {
         let Self { exchange, replica } = self;
-        let Some(Balance { unit, costs }) = replica else {
+        let Some(LoadBalance { unit, costs }) = replica else {
             return exchange.exchange(&mut |_, _| ());
         };
         let ranges = exchange.ranges.clone();
@@ -192,19 +192,19 @@ impl DeviceState {
         loop {
             let duration = self.step_duration(&mut group.exchange.member)?;
             // The exchange above makes all earlier writes to `last` visible to all members.
-            let wanted = steps.min(last.load(Ordering::SeqCst));
+            let target = steps.min(last.load(Ordering::SeqCst));
             match duration {
-                _ if advance.done > 0 && advance.done >= wanted => return Ok(advance.done),
+                _ if advance.done > 0 && advance.done >= target => return Ok(advance.done),
                 StepDuration::Stopped => return Ok(advance.done),
                 StepDuration::Long => {
-                    if !self.take_long_step(group, &mut advance, wanted).await? {
+                    if !self.take_long_step(group, &mut advance, target).await? {
                         return Ok(advance.done);
                     }
                 }
                 StepDuration::Short => {
                     let until = match self.stepper.forces.is_even() {
-                        true => wanted,
-                        false => wanted.min(advance.done + STEPS_PER_POLL),
+                        true => target,
+                        false => target.min(advance.done + STEPS_PER_POLL),
                     };
                     self.take_short_steps(group, &mut advance, until).await?;
                 }
@@ -227,8 +227,8 @@ impl DeviceState {
             // that it ends: that step is then done.
             let is_in_step = matches!(self.phase, Phase::Force { dt } if dt != 0.0);
             let ends = u64::from(is_in_step && !group.is_replica());
-            let wanted = until.min(advance.last.load(Ordering::SeqCst));
-            let next = (advance.done + ends < wanted).then_some(advance.dt);
+            let target = until.min(advance.last.load(Ordering::SeqCst));
+            let next = (advance.done + ends < target).then_some(advance.dt);
             if self.phase == Phase::Between && next.is_none() {
                 return Ok(());
             }
@@ -245,19 +245,19 @@ impl DeviceState {
         }
     }
 
-    /// One long step, if fewer than `wanted` are done; it has ended when this returns. If it is
+    /// One long step, if fewer than `target` are done; it has ended when this returns. If it is
     /// interrupted ([`stop`]) on any device, all devices restore the state before it, and the
     /// result is false.
     async fn take_long_step(
         &mut self,
         group: &mut GroupMember,
         advance: &mut Advance<'_>,
-        wanted: u64,
+        target: u64,
     ) -> Result<bool> {
         if self.phase != Phase::Between {
             self.turn(group, None, false).await?;
         }
-        if advance.done >= wanted {
+        if advance.done >= target {
             return Ok(true);
         }
         let (saved, steps_before) = (SavedMotion::of(self), self.steps);
@@ -378,7 +378,7 @@ impl DeviceState {
         };
         let after = next.map_or(Phase::Between, |dt| Phase::Force { dt });
         let (gpu, throughput, budget) = (&self.gpu, &self.throughput, Budget::HEADLESS);
-        let request = StepRequest { gpu, throughput, dt: 0.0, steps: 0, budget };
+        let request = SubmissionRequest { gpu, throughput, dt: 0.0, steps: 0, budget };
         let (mut work, mut complete) = (Work::default(), true);
         self.stepper.begin_submission();
         {

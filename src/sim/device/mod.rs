@@ -35,7 +35,7 @@ pub use self::diagnosis::Diagnosis;
 pub(super) use self::lockstep::GroupMember;
 use self::long::SavedMotion;
 pub use self::potentials::add_potentials;
-use self::stepper::{StepRequest, Stepper};
+use self::stepper::{Stepper, SubmissionRequest};
 use self::strongest::Strongest;
 use super::Settings;
 use crate::bodies::Bodies;
@@ -48,7 +48,7 @@ use crate::forces::{
 use crate::frame::{Frame, Rests};
 use crate::gpu::{BodyBuffers, Gpu, Readback};
 use crate::integrate::Integrator;
-use crate::tuned::Known;
+use crate::tuned::KnownResults;
 
 /// The progress within a step after all submissions so far.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -114,7 +114,7 @@ pub struct DeviceState {
     /// Steps of the run that are complete after all submissions so far.
     steps: u64,
     /// Stored results of tuning.
-    known: Known,
+    known: KnownResults,
     /// Reused readback buffers.
     readback: Readback,
     /// The kernel of the largest acceleration, bound on the first request.
@@ -338,7 +338,7 @@ impl DeviceState {
         budget: Budget,
         timestamp_writes: Option<wgpu::ComputePassTimestampWrites<'_>>,
     ) -> Work {
-        let request = StepRequest {
+        let request = SubmissionRequest {
             gpu: &self.gpu,
             throughput: &self.throughput,
             dt: dt / self.frame.time,

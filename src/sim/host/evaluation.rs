@@ -83,7 +83,7 @@ pub(super) async fn in_f64(engine: &dyn ForceEngine) -> Result<Box<dyn ForceEngi
     }
     #[cfg(not(target_arch = "wasm32"))]
     if let Some(ranks) = capabilities.ranks {
-        made = Box::new(crate::forces::Spread::new(made, ranks.clone())?);
+        made = Box::new(crate::forces::RankEngine::new(made, ranks.clone())?);
     }
     Ok(made)
 }

@@ -9,28 +9,28 @@
 
 use std::collections::BTreeMap;
 
-use super::super::bytes::Writer;
-use super::super::kinds::Stated;
-use super::super::{Endianness, Losses, Problem, Snapshot};
+use super::super::bytes::ByteWriter;
+use super::super::kinds::StatedHeader;
+use super::super::{Endianness, FormatError, Losses, Snapshot};
 use super::{HEADER_BYTES, KINDS, TYPES};
 use crate::units::{Measure, Units};
 
 /// A number of the header that becomes an attribute.
-struct Fact {
+struct HeaderFact {
     attribute: &'static str,
     at: usize,
     is_f64: bool,
 }
 
-const fn real(attribute: &'static str, at: usize) -> Fact {
-    Fact { attribute, at, is_f64: true }
+const fn real(attribute: &'static str, at: usize) -> HeaderFact {
+    HeaderFact { attribute, at, is_f64: true }
 }
 
-const fn flag(attribute: &'static str, at: usize) -> Fact {
-    Fact { attribute, at, is_f64: false }
+const fn flag(attribute: &'static str, at: usize) -> HeaderFact {
+    HeaderFact { attribute, at, is_f64: false }
 }
 
-const FACTS: [Fact; 11] = [
+const FACTS: [HeaderFact; 11] = [
     real("redshift", 80),
     flag("gadget.flag_sfr", 88),
     flag("gadget.flag_feedback", 92),
@@ -73,7 +73,7 @@ pub(super) fn files(data: &[u8], endianness: Endianness) -> u64 {
 
 /// The content of a header.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Header {
+pub(super) struct GadgetHeader {
     /// Bodies in this file by type.
     pub counts: [usize; TYPES],
     /// Bodies in all files by type; may be 0 in a single file.
@@ -88,9 +88,9 @@ pub(super) struct Header {
     pub facts: BTreeMap<String, String>,
 }
 
-impl Header {
+impl GadgetHeader {
     /// Parses the 256 bytes of the header, which begin at byte `at` of the file.
-    pub fn parse(data: &[u8], at: usize, endianness: Endianness) -> Result<Self, Problem> {
+    pub fn parse(data: &[u8], at: usize, endianness: Endianness) -> Result<Self, FormatError> {
         if data.len() != HEADER_BYTES {
             return Err(format!(
                 "the GADGET header at byte {at} has {} bytes, but {HEADER_BYTES} were expected",
@@ -127,8 +127,8 @@ impl Header {
     }
 
     /// What must agree between the files of a snapshot.
-    pub fn stated(&self) -> Stated {
-        Stated {
+    pub fn stated(&self) -> StatedHeader {
+        StatedHeader {
             files: self.files,
             time: self.time,
             counts: self.counts.iter().map(|&count| count as u64).collect(),
@@ -150,8 +150,8 @@ impl Header {
     /// number is noted and left out.
     pub fn bytes(&self, endianness: Endianness, double: bool, losses: &mut Losses) -> Vec<u8> {
         let mut bytes = vec![0; HEADER_BYTES];
-        let mut put = |at: usize, write: &dyn Fn(&mut Writer)| {
-            let mut number = Writer::new(endianness, 8);
+        let mut put = |at: usize, write: &dyn Fn(&mut ByteWriter)| {
+            let mut number = ByteWriter::new(endianness, 8);
             write(&mut number);
             bytes[at..at + number.bytes.len()].copy_from_slice(&number.bytes);
         };

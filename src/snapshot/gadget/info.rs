@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::bytes::Writer;
+use super::super::bytes::ByteWriter;
 use super::super::{ColumnType, Endianness};
 use super::{ALL, GAS, KNOWN_BLOCKS, TYPES, TypeMask};
 
@@ -12,7 +12,7 @@ const ENTRY_BYTES: usize = 40;
 
 /// What a block holds, and for which bodies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Shape {
+pub(super) struct BlockShape {
     /// Types that have it.
     pub types: TypeMask,
     /// Values per body.
@@ -21,7 +21,7 @@ pub(super) struct Shape {
     pub kind: ColumnType,
 }
 
-impl Shape {
+impl BlockShape {
     /// Bytes per body.
     pub fn width(&self) -> u64 {
         (self.values * self.kind.bytes()) as u64
@@ -37,7 +37,7 @@ const KINDS: [(&str, ColumnType); 4] = [
 ];
 
 /// Entries by the names of their blocks; entries of unknown types are left out.
-pub(super) fn parse(data: &[u8], endianness: Endianness) -> BTreeMap<String, Shape> {
+pub(super) fn parse(data: &[u8], endianness: Endianness) -> BTreeMap<String, BlockShape> {
     let mut shapes = BTreeMap::new();
     for entry in data.chunks_exact(ENTRY_BYTES) {
         let text = |from, to| String::from_utf8_lossy(&entry[from..to]).trim_end().to_owned();
@@ -47,13 +47,13 @@ pub(super) fn parse(data: &[u8], endianness: Endianness) -> BTreeMap<String, Sha
         let present = |t: usize| endianness.i32(&entry[16 + 4 * t..]) != 0;
         let types = (0..TYPES).filter(|&t| present(t)).fold(0, |mask, t| mask | 1 << t);
         let values = endianness.u32(&entry[12..]) as usize;
-        shapes.insert(text(0, 4), Shape { types, values, kind: *kind });
+        shapes.insert(text(0, 4), BlockShape { types, values, kind: *kind });
     }
     shapes
 }
 
 /// Appends the entry of a block. Signed integers have no type name there.
-pub(super) fn put_entry(out: &mut Writer, name: &str, shape: &Shape) {
+pub(super) fn put_entry(out: &mut ByteWriter, name: &str, shape: &BlockShape) {
     let kind = KINDS.iter().find(|(_, kind)| *kind == shape.kind).map_or("", |(name, _)| name);
     let vector = if shape.values > 1 { "N" } else { "" };
     out.raw(format!("{name:<4}{:<8}", format!("{kind}{vector}")).as_bytes());
@@ -85,10 +85,10 @@ pub(super) fn present(counts: &[usize; TYPES]) -> TypeMask {
 pub(super) fn shape_of(
     name: &str,
     parts: &[(u64, [usize; TYPES])],
-    stated: Option<&Shape>,
+    stated: Option<&BlockShape>,
     double: bool,
-) -> Option<Shape> {
-    let fits = |shape: &Shape| {
+) -> Option<BlockShape> {
+    let fits = |shape: &BlockShape| {
         let bytes = |counts| bodies_of(shape.types, counts).checked_mul(shape.width());
         parts.iter().any(|(_, counts)| bodies_of(shape.types, counts) > 0)
             && (1..=MOST_VALUES).contains(&shape.values)
@@ -107,7 +107,7 @@ pub(super) fn shape_of(
     };
     for types in masks {
         for (values, kind) in [(1, default), (3, default), (1, other), (3, other)] {
-            let shape = Shape { types: types & present, values, kind };
+            let shape = BlockShape { types: types & present, values, kind };
             if fits(&shape) {
                 return Some(shape);
             }

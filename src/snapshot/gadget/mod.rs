@@ -54,9 +54,9 @@ pub(super) use write::{column_name, grouped};
 
 #[cfg(doc)]
 use super::Snapshot;
-use super::kinds::Kind;
+use super::kinds::BodyType;
 use super::{
-    BIG_ENDIAN, Confidence, Endianness, F32, F64, Format, Input, LITTLE_ENDIAN, Modifier,
+    BIG_ENDIAN, Confidence, Endianness, F32, F64, Format, InputFiles, LITTLE_ENDIAN, Modifier,
     RAW_UNITS, Several,
 };
 use crate::bodies::{Component, Role};
@@ -111,13 +111,13 @@ const MODIFIERS: &[Modifier] = &[
 ];
 
 /// The components that the six types become.
-pub(super) const KINDS: &[Kind; TYPES] = &[
-    Kind { name: "gas", role: Role::Gas },
-    Kind { name: "halo", role: Role::Halo },
-    Kind { name: "disk", role: Role::Disk },
-    Kind { name: "bulge", role: Role::Bulge },
-    Kind { name: "stars", role: Role::Star },
-    Kind { name: "boundary", role: Role::Star },
+pub(super) const KINDS: &[BodyType; TYPES] = &[
+    BodyType { name: "gas", role: Role::Gas },
+    BodyType { name: "halo", role: Role::Halo },
+    BodyType { name: "disk", role: Role::Disk },
+    BodyType { name: "bulge", role: Role::Bulge },
+    BodyType { name: "stars", role: Role::Star },
+    BodyType { name: "boundary", role: Role::Star },
 ];
 
 const TYPES: usize = 6;
@@ -174,7 +174,7 @@ fn kind_of_file(head: &[u8]) -> Option<(Endianness, u8)> {
 }
 
 /// The number of files of a snapshot, from any of them.
-fn files(input: &mut Input) -> Result<u64> {
+fn files(input: &mut InputFiles) -> Result<u64> {
     let head = input.head()?;
     let Some((endianness, format)) = kind_of_file(head) else { return Ok(1) };
     let at = if format == 1 { 4 } else { 20 };

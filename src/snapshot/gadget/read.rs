@@ -7,10 +7,12 @@ use rayon::prelude::*;
 
 use super::super::bytes::SHARE;
 use super::super::kinds::{agree, index_of};
-use super::super::{Column, ColumnType, Endianness, Input, Problem, ReadOptions, Snapshot};
-use super::header::{COOLING, Header};
-use super::info::{self, Shape, bodies_of, present, shape_of};
-use super::records::{self, Block};
+use super::super::{
+    Column, ColumnType, Endianness, FormatError, InputFiles, ReadOptions, Snapshot,
+};
+use super::header::{COOLING, GadgetHeader};
+use super::info::{self, BlockShape, bodies_of, present, shape_of};
+use super::records::{self, RecordBlock};
 use super::{
     ALL, DOUBLE_ATTRIBUTE, IDS_ATTRIBUTE, KINDS, TYPES, TypeMask, gas_blocks, header, unknown_block,
 };
@@ -21,24 +23,24 @@ use crate::messages;
 /// Far more than any code writes; blocks are looked up one by one.
 const MOST_BLOCKS: usize = 1024;
 
-pub(super) fn read(input: &mut Input, options: &ReadOptions) -> Result<Snapshot> {
+pub(super) fn read(input: &mut InputFiles, options: &ReadOptions) -> Result<Snapshot> {
     let (name, files) = (input.name(), input.files());
     let loaded = input.load()?;
     let parsed = loaded
         .iter()
         .map(|(path, bytes)| {
-            let file = File::parse(bytes, options.renumber);
+            let file = ParsedFile::parse(bytes, options.renumber);
             file.map(|file| (*path, file)).map_err(|problem| Error::file(path, problem))
         })
         .collect::<Result<Vec<_>>>()?;
-    let parsed_files: Vec<&File> = parsed.iter().map(|(_, file)| file).collect();
+    let parsed_files: Vec<&ParsedFile> = parsed.iter().map(|(_, file)| file).collect();
     let stated: Vec<_> = parsed.iter().map(|(path, file)| (*path, file.header.stated())).collect();
     agree(&stated, files, KINDS)?;
     merge(&parsed_files).map_err(|problem| Error::file(&name, problem))
 }
 
 /// Names the blocks of format 1 by their order.
-fn name_by_order(blocks: &mut [Block], header: &Header) {
+fn name_by_order(blocks: &mut [RecordBlock], header: &GadgetHeader) {
     let mut names = vec!["POS", "VEL", "ID"];
     if masses_in_block(header) != 0 {
         names.push("MASS");
@@ -64,28 +66,28 @@ fn name_by_order(blocks: &mut [Block], header: &Header) {
 }
 
 /// The types whose masses are in the MASS block.
-pub(super) fn masses_in_block(header: &Header) -> TypeMask {
+pub(super) fn masses_in_block(header: &GadgetHeader) -> TypeMask {
     (0..TYPES)
         .filter(|&t| header.counts[t] > 0 && header.masses[t] == 0.0)
         .fold(0, |mask, t| mask | 1 << t)
 }
 
 /// A parsed file, in which the length of every block fits the bodies of its header.
-pub(super) struct File<'a> {
-    pub header: Header,
-    pub blocks: Vec<Block<'a>>,
+pub(super) struct ParsedFile<'a> {
+    pub header: GadgetHeader,
+    pub blocks: Vec<RecordBlock<'a>>,
     pub endianness: Endianness,
-    pub positions: Numbers<'a>,
-    pub velocities: Numbers<'a>,
+    pub positions: BlockNumbers<'a>,
+    pub velocities: BlockNumbers<'a>,
     /// `None` if ids are not read.
-    pub ids: Option<Numbers<'a>>,
+    pub ids: Option<BlockNumbers<'a>>,
     /// `None` if the header has all masses.
-    pub masses: Option<Numbers<'a>>,
+    pub masses: Option<BlockNumbers<'a>>,
 }
 
 /// The data of a required block.
 #[derive(Clone, Copy)]
-pub(super) struct Numbers<'a> {
+pub(super) struct BlockNumbers<'a> {
     /// Types that have it.
     pub types: TypeMask,
     /// Numbers per body.
@@ -95,11 +97,11 @@ pub(super) struct Numbers<'a> {
     pub data: &'a [u8],
 }
 
-impl<'a> File<'a> {
-    fn parse(bytes: &'a [u8], renumber: bool) -> Result<Self, Problem> {
+impl<'a> ParsedFile<'a> {
+    fn parse(bytes: &'a [u8], renumber: bool) -> Result<Self, FormatError> {
         let (mut blocks, endianness, format) = records::blocks(bytes)?;
         let header = blocks.remove(0);
-        let header = Header::parse(header.data, header.at, endianness)?;
+        let header = GadgetHeader::parse(header.data, header.at, endianness)?;
         if blocks.len() > MOST_BLOCKS {
             return Err(format!("has {} blocks, but at most {MOST_BLOCKS} are read", blocks.len()));
         }
@@ -108,7 +110,7 @@ impl<'a> File<'a> {
         }
         for (k, block) in blocks.iter().enumerate() {
             if blocks[..k].iter().any(|earlier| earlier.name == block.name) {
-                let Block { name, at, .. } = block;
+                let RecordBlock { name, at, .. } = block;
                 return Err(format!("block {name} at byte {at} is present twice"));
             }
         }
@@ -123,22 +125,22 @@ impl<'a> File<'a> {
         Ok(Self { header, blocks, endianness, positions, velocities, ids, masses })
     }
 
-    pub fn block(&self, name: &str) -> Option<&Block<'a>> {
+    pub fn block(&self, name: &str) -> Option<&RecordBlock<'a>> {
         self.blocks.iter().find(|block| block.name == name)
     }
 }
 
 /// A required block of `values` numbers of 4 or 8 bytes for each body of `types`.
 fn numbers<'a>(
-    header: &Header,
-    blocks: &[Block<'a>],
+    header: &GadgetHeader,
+    blocks: &[RecordBlock<'a>],
     name: &str,
     types: TypeMask,
     values: usize,
-) -> Result<Numbers<'a>, Problem> {
+) -> Result<BlockNumbers<'a>, FormatError> {
     // One of several files may have no bodies.
     if header.files > 1 && header.total() == 0 {
-        return Ok(Numbers { types, values, double: false, data: &[] });
+        return Ok(BlockNumbers { types, values, double: false, data: &[] });
     }
     let names = || {
         let types = types & present(&header.counts);
@@ -168,7 +170,7 @@ fn numbers<'a>(
             ));
         }
     };
-    Ok(Numbers { types, values, double, data: block.data })
+    Ok(BlockNumbers { types, values, double, data: block.data })
 }
 
 // Merging the numbers of a snapshot's files into the order that a single file would have: the
@@ -184,7 +186,7 @@ const SKIPPED: &str = "gadget.skipped";
 const TAKEN: [&str; 5] = ["POS", "VEL", "ID", "MASS", "INFO"];
 
 /// The snapshot made of the files, of which there must be at least one.
-pub(super) fn merge(files: &[&File]) -> Result<Snapshot, Problem> {
+pub(super) fn merge(files: &[&ParsedFile]) -> Result<Snapshot, FormatError> {
     let Some(first) = files.first() else { return Err("has no files".into()) };
     let mut snapshot = Snapshot {
         bodies: bodies(files),
@@ -195,7 +197,7 @@ pub(super) fn merge(files: &[&File]) -> Result<Snapshot, Problem> {
     snapshot.units = header::units(&snapshot);
     let assumed = &snapshot.units;
     snapshot.notes.push(format!("does not state its units: {assumed} are assumed"));
-    let any = |is: fn(&File) -> bool| files.iter().any(|file| is(file));
+    let any = |is: fn(&ParsedFile) -> bool| files.iter().any(|file| is(file));
     if any(|file| file.ids.is_some_and(|ids| ids.double)) {
         snapshot.attributes.insert(IDS_ATTRIBUTE.into(), "64".into());
     }
@@ -211,7 +213,7 @@ pub(super) fn merge(files: &[&File]) -> Result<Snapshot, Problem> {
     snapshot.checked()
 }
 
-fn bodies(files: &[&File]) -> Bodies {
+fn bodies(files: &[&ParsedFile]) -> Bodies {
     let n = files.iter().map(|file| file.header.total() as usize).sum();
     let mut bodies = Bodies::with_capacity(n);
     bodies.components.clear();
@@ -229,7 +231,7 @@ fn bodies(files: &[&File]) -> Bodies {
 }
 
 /// Appends the bodies of type `t` of one file.
-fn add(bodies: &mut Bodies, file: &File, t: usize, component: u8) {
+fn add(bodies: &mut Bodies, file: &ParsedFile, t: usize, component: u8) {
     let (count, order) = (file.header.counts[t], file.endianness);
     bodies.component.resize(bodies.component.len() + count, component);
     bodies.position.par_extend(file.positions.vectors(file, t));
@@ -249,20 +251,24 @@ fn add(bodies: &mut Bodies, file: &File, t: usize, component: u8) {
     }
 }
 
-impl<'a> Numbers<'a> {
+impl<'a> BlockNumbers<'a> {
     /// Bytes of one number.
     fn bytes(&self) -> usize {
         if self.double { 8 } else { 4 }
     }
 
     /// The numbers of each body of type `t`.
-    fn each_of_type(&self, file: &File, t: usize) -> impl IndexedParallelIterator<Item = &'a [u8]> {
+    fn each_of_type(
+        &self,
+        file: &ParsedFile,
+        t: usize,
+    ) -> impl IndexedParallelIterator<Item = &'a [u8]> {
         let width = self.values * self.bytes();
         let numbers = of_type(self.data, self.types, width, &file.header.counts, t);
         numbers.par_chunks_exact(width).with_min_len(SHARE)
     }
 
-    fn vectors(&self, file: &File, t: usize) -> impl IndexedParallelIterator<Item = DVec3> {
+    fn vectors(&self, file: &ParsedFile, t: usize) -> impl IndexedParallelIterator<Item = DVec3> {
         let (double, order) = (self.double, file.endianness);
         let vector = move |v: &[u8]| [0, 1, 2].map(|k| real(v, k, double, order)).into();
         self.each_of_type(file, t).map(vector)
@@ -291,8 +297,8 @@ fn of_type<'a>(
 }
 
 /// Reads the other blocks into columns; returns the names of the f64 ones.
-fn columns<'a>(files: &[&'a File], double: bool, snapshot: &mut Snapshot) -> Vec<&'a str> {
-    let stated: BTreeMap<String, Shape> = files
+fn columns<'a>(files: &[&'a ParsedFile], double: bool, snapshot: &mut Snapshot) -> Vec<&'a str> {
+    let stated: BTreeMap<String, BlockShape> = files
         .iter()
         .filter_map(|file| Some(info::parse(file.block("INFO")?.data, file.endianness)))
         .reduce(unite)
@@ -340,9 +346,9 @@ fn columns<'a>(files: &[&'a File], double: bool, snapshot: &mut Snapshot) -> Vec
 
 /// Combines the INFO blocks of two files: each may lack types that it has no bodies of.
 fn unite(
-    mut one: BTreeMap<String, Shape>,
-    other: BTreeMap<String, Shape>,
-) -> BTreeMap<String, Shape> {
+    mut one: BTreeMap<String, BlockShape>,
+    other: BTreeMap<String, BlockShape>,
+) -> BTreeMap<String, BlockShape> {
     for (name, shape) in other {
         one.entry(name).and_modify(|known| known.types |= shape.types).or_insert(shape);
     }
@@ -352,7 +358,7 @@ fn unite(
 /// The values of a block whose shape fits its `data` in each file: one column per value. Bodies
 /// without a value get NaN. Integers have no NaN and then become f64; `None` if that would round
 /// one.
-fn values(files: &[&File], data: &[&[u8]], shape: &Shape) -> Option<Vec<Column>> {
+fn values(files: &[&ParsedFile], data: &[&[u8]], shape: &BlockShape) -> Option<Vec<Column>> {
     let n = files.iter().map(|file| file.header.total() as usize).sum();
     let is_for_all =
         files.iter().all(|file| bodies_of(ALL & !shape.types, &file.header.counts) == 0);
@@ -382,7 +388,7 @@ fn values(files: &[&File], data: &[&[u8]], shape: &Shape) -> Option<Vec<Column>>
 fn add_rounded(
     column: &mut Column,
     bytes: &[u8],
-    shape: &Shape,
+    shape: &BlockShape,
     k: usize,
     endianness: Endianness,
 ) -> Option<()> {

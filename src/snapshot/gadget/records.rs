@@ -1,14 +1,14 @@
 //! Fortran records: data between two markers, each of which holds the length.
 
-use super::super::bytes::{Reader, Writer};
-use super::super::{Endianness, Problem};
+use super::super::bytes::{ByteReader, ByteWriter};
+use super::super::{Endianness, FormatError};
 use super::kind_of_file;
 
 /// The most blocks of a file; a damaged file could consist of nothing but empty records.
 const MOST_BLOCKS: usize = 1000;
 
 /// The data of one block.
-pub(super) struct Block<'a> {
+pub(super) struct RecordBlock<'a> {
     /// Without trailing blanks; in format 1 empty until named by order.
     pub name: String,
     pub data: &'a [u8],
@@ -17,7 +17,7 @@ pub(super) struct Block<'a> {
 }
 
 /// All blocks of a file, the header first, with the byte order and the format's number.
-pub(super) fn blocks(bytes: &[u8]) -> Result<(Vec<Block<'_>>, Endianness, u8), Problem> {
+pub(super) fn blocks(bytes: &[u8]) -> Result<(Vec<RecordBlock<'_>>, Endianness, u8), FormatError> {
     let (endianness, format) = kind_of_file(bytes).ok_or_else(|| {
         let head = &bytes[..bytes.len().min(8)];
         format!(
@@ -25,7 +25,7 @@ pub(super) fn blocks(bytes: &[u8]) -> Result<(Vec<Block<'_>>, Endianness, u8), P
             head.escape_ascii()
         )
     })?;
-    let mut reader = Reader::new(bytes, endianness);
+    let mut reader = ByteReader::new(bytes, endianness);
     let mut blocks = Vec::new();
     while reader.left() > 0 {
         if blocks.len() == MOST_BLOCKS {
@@ -44,13 +44,13 @@ pub(super) fn blocks(bytes: &[u8]) -> Result<(Vec<Block<'_>>, Endianness, u8), P
             (_, k) => format!("block {k} after the header"),
         };
         let (data, at) = record(&mut reader, &title)?;
-        blocks.push(Block { name, data, at });
+        blocks.push(RecordBlock { name, data, at });
     }
     Ok((blocks, endianness, format))
 }
 
 /// The data of the next record and its offset.
-fn record<'a>(reader: &mut Reader<'a>, what: &str) -> Result<(&'a [u8], usize), Problem> {
+fn record<'a>(reader: &mut ByteReader<'a>, what: &str) -> Result<(&'a [u8], usize), FormatError> {
     let marker_at = reader.at();
     let length = reader.u32(&format!("the length of {what}"))?;
     let at = reader.at();
@@ -66,7 +66,7 @@ fn record<'a>(reader: &mut Reader<'a>, what: &str) -> Result<(&'a [u8], usize), 
 }
 
 /// The name in the 8-byte record before a block of format 2.
-fn block_name(reader: &mut Reader) -> Result<String, Problem> {
+fn block_name(reader: &mut ByteReader) -> Result<String, FormatError> {
     let (data, at) = record(reader, "a block's name")?;
     if data.len() != 8 {
         return Err(format!(
@@ -86,12 +86,12 @@ fn block_name(reader: &mut Reader) -> Result<String, Problem> {
 
 /// Appends a block with its markers and, in format 2, its name of at most four characters.
 pub(super) fn put_block(
-    out: &mut Writer,
+    out: &mut ByteWriter,
     format: u8,
     name: &str,
     length: usize,
-    data: impl FnOnce(&mut Writer),
-) -> Result<(), Problem> {
+    data: impl FnOnce(&mut ByteWriter),
+) -> Result<(), FormatError> {
     // Readers treat the markers as i32, and format 2 adds the markers' 8 bytes.
     let marker = i32::try_from(length as u64 + 8).map(|length| length as u32).map_err(|_| {
         format!("block {name} would take {length} bytes, but a record holds less than 2 GiB")

@@ -1,13 +1,13 @@
 //! Writing GADGET files.
 
-use super::super::bytes::Writer;
-use super::super::kinds::{Share, gadget_name, note_components, order, sections, shares};
+use super::super::bytes::ByteWriter;
+use super::super::kinds::{FileBodies, gadget_name, note_components, order, sections, shares};
 use super::super::losses::Narrow;
 use super::super::{
-    Column, ColumnType, Endianness, Losses, Output, Problem, Snapshot, WriteOptions,
+    Column, ColumnType, Endianness, FormatError, Losses, OutputFiles, Snapshot, WriteOptions,
 };
-use super::header::{COOLING, Header};
-use super::info::{Shape, bodies_of, present, put_entry, shape_of};
+use super::header::{COOLING, GadgetHeader};
+use super::info::{BlockShape, bodies_of, present, put_entry, shape_of};
 use super::records::put_block;
 use super::{
     ALL, DOUBLE_ATTRIBUTE, GAS, IDS_ATTRIBUTE, KINDS, KNOWN_BLOCKS, TYPES, TypeMask, gas_blocks,
@@ -18,11 +18,11 @@ use crate::error::Result;
 pub(super) fn write(
     snapshot: &Snapshot,
     options: &WriteOptions,
-    output: &mut Output,
+    output: &mut OutputFiles,
     losses: &mut Losses,
     format: u8,
 ) -> Result<()> {
-    let mut plan = Plan::new(snapshot, options, format, output.files(), losses)
+    let mut plan = FileLayout::new(snapshot, options, format, output.files(), losses)
         .map_err(|problem| output.wrong(problem))?;
     for part in 0..output.files() {
         let bytes = plan.file(part, losses).map_err(|problem| output.wrong(problem))?;
@@ -31,12 +31,12 @@ pub(super) fn write(
     let mut narrowed = plan.narrow.into_iter().chain(plan.narrow_extra);
     let finished = narrowed.try_for_each(|narrow| narrow.finish(losses));
     finished.map_err(|problem| output.wrong(problem))?;
-    losses.note_attributes(snapshot, Header::holds);
+    losses.note_attributes(snapshot, GadgetHeader::holds);
     Ok(())
 }
 
 /// The distribution of the bodies and numbers over the files.
-struct Plan<'a> {
+struct FileLayout<'a> {
     snapshot: &'a Snapshot,
     format: u8,
     endianness: Endianness,
@@ -45,27 +45,27 @@ struct Plan<'a> {
     /// Indices of the bodies, grouped by type.
     order: Vec<usize>,
     /// The bodies of each file.
-    parts: Vec<Share>,
+    parts: Vec<FileBodies>,
     /// The header of each file, except for its counts of bodies.
-    header: Header,
+    header: GadgetHeader,
     /// Types whose masses are in a block.
     in_block: TypeMask,
     /// Positions, velocities, ids and masses.
-    shapes: [Shape; 4],
-    extra: Vec<Outgoing<'a>>,
+    shapes: [BlockShape; 4],
+    extra: Vec<OutgoingBlock<'a>>,
     /// The narrowing of positions, velocities and masses in all files, and of the extra blocks.
     narrow: [Narrow; 3],
     narrow_extra: Vec<Narrow>,
 }
 
-impl<'a> Plan<'a> {
+impl<'a> FileLayout<'a> {
     fn new(
         snapshot: &'a Snapshot,
         options: &WriteOptions,
         format: u8,
         files: usize,
         losses: &mut Losses,
-    ) -> Result<Self, Problem> {
+    ) -> Result<Self, FormatError> {
         let bodies = &snapshot.bodies;
         let type_of_component: Vec<u8> = bodies.components.iter().map(type_of).collect();
         let types: Vec<u8> =
@@ -86,7 +86,7 @@ impl<'a> Plan<'a> {
             .get(DOUBLE_ATTRIBUTE)
             .map_or(vec![], |names| names.split(',').collect());
         let is_double = |name: &str| options.double.unwrap_or_else(|| was_double.contains(&name));
-        let six = |part: &Share| part.counts.as_slice().try_into().expect("six counts");
+        let six = |part: &FileBodies| part.counts.as_slice().try_into().expect("six counts");
         let counts: Vec<[usize; TYPES]> = parts.iter().map(six).collect();
         let extra = outgoing(snapshot, format, &types, &counts, is_double, losses);
         let (masses, in_block) = mass_table(&bodies.mass, &order, &totals);
@@ -94,12 +94,12 @@ impl<'a> Plan<'a> {
         let id = if wide_ids(snapshot, options)? { ColumnType::U64 } else { ColumnType::U32 };
         let all = ALL & present(&totals);
         let shapes = [
-            Shape { types: all, values: 3, kind: real("POS") },
-            Shape { types: all, values: 3, kind: real("VEL") },
-            Shape { types: all, values: 1, kind: id },
-            Shape { types: in_block, values: 1, kind: real("MASS") },
+            BlockShape { types: all, values: 3, kind: real("POS") },
+            BlockShape { types: all, values: 3, kind: real("VEL") },
+            BlockShape { types: all, values: 1, kind: id },
+            BlockShape { types: in_block, values: 1, kind: real("MASS") },
         ];
-        let header = Header {
+        let header = GadgetHeader {
             counts: [0; TYPES],
             totals: totals.map(|count| count as u64),
             files: files as u64,
@@ -127,19 +127,19 @@ impl<'a> Plan<'a> {
     }
 
     /// The bytes of file number `part`.
-    fn file(&mut self, part: usize, losses: &mut Losses) -> Result<Vec<u8>, Problem> {
-        let Share { range, counts } = self.parts[part].clone();
+    fn file(&mut self, part: usize, losses: &mut Losses) -> Result<Vec<u8>, FormatError> {
+        let FileBodies { range, counts } = self.parts[part].clone();
         let counts: [usize; TYPES] = counts.try_into().expect("there should be six counts");
         let bodies = &self.snapshot.bodies;
         let capacity = 512 + range.len() * 4 * (9 + self.extra.len());
-        let mut file = File {
-            out: Writer::new(self.endianness, capacity),
+        let mut file = FileWriter {
+            out: ByteWriter::new(self.endianness, capacity),
             format: self.format,
             members: &self.order[range],
             types: &self.types,
         };
         let [positions, velocities, ids, masses] = self.shapes;
-        let header = Header { counts, ..self.header.clone() };
+        let header = GadgetHeader { counts, ..self.header.clone() };
         // All files have the same attributes, so problems with them are noted once.
         let mut repeated = Losses::default();
         let losses = if part == 0 { losses } else { &mut repeated };
@@ -151,7 +151,7 @@ impl<'a> Plan<'a> {
         file.wholes("ID", &ids, |i, _| bodies.id[i])?;
         file.reals("MASS", &masses, &mut narrow[2], |i, _| bodies.mass[i])?;
         for (block, narrow) in self.extra.iter().zip(&mut self.narrow_extra) {
-            let Outgoing { name, columns, shape } = block;
+            let OutgoingBlock { name, columns, shape } = block;
             match shape.kind.is_float() {
                 true => {
                     let value = |i, k: usize| columns.get(k).map_or(0.0, |c| c.value(i));
@@ -166,7 +166,7 @@ impl<'a> Plan<'a> {
         Ok(file.out.bytes)
     }
 
-    fn info(&self, out: &mut Writer) -> Result<(), Problem> {
+    fn info(&self, out: &mut ByteWriter) -> Result<(), FormatError> {
         let own = ["POS", "VEL", "ID", "MASS"].into_iter().zip(&self.shapes);
         let own = own.filter(|(name, _)| *name != "MASS" || self.in_block != 0);
         let extra = self.extra.iter().map(|block| (block.name.as_str(), &block.shape));
@@ -194,7 +194,7 @@ fn mass_table(mass: &[f64], order: &[usize], counts: &[usize; TYPES]) -> ([f64; 
 }
 
 /// Whether ids take 64 bits.
-fn wide_ids(snapshot: &Snapshot, options: &WriteOptions) -> Result<bool, Problem> {
+fn wide_ids(snapshot: &Snapshot, options: &WriteOptions) -> Result<bool, FormatError> {
     let misfits = || snapshot.bodies.id.iter().filter(|&&id| u32::try_from(id).is_err());
     match options.wide_ids {
         Some(true) => Ok(true),
@@ -213,8 +213,8 @@ fn wide_ids(snapshot: &Snapshot, options: &WriteOptions) -> Result<bool, Problem
 }
 
 /// A file being written.
-struct File<'a> {
-    out: Writer,
+struct FileWriter<'a> {
+    out: ByteWriter,
     format: u8,
     /// Its bodies.
     members: &'a [usize],
@@ -222,15 +222,15 @@ struct File<'a> {
     types: &'a [u8],
 }
 
-impl File<'_> {
+impl FileWriter<'_> {
     /// Appends a block of this shape, with the numbers that `put` writes for each body that has it.
     /// Nothing is appended if there are no such bodies.
     fn block(
         &mut self,
         name: &str,
-        shape: &Shape,
-        mut put: impl FnMut(&mut Writer, usize),
-    ) -> Result<(), Problem> {
+        shape: &BlockShape,
+        mut put: impl FnMut(&mut ByteWriter, usize),
+    ) -> Result<(), FormatError> {
         let has = |i: &&usize| shape.types >> self.types[**i] & 1 == 1;
         let length = self.members.iter().filter(has).count() * shape.width() as usize;
         if length == 0 {
@@ -244,10 +244,10 @@ impl File<'_> {
     fn reals(
         &mut self,
         name: &str,
-        shape: &Shape,
+        shape: &BlockShape,
         narrow: &mut Narrow,
         value: impl Fn(usize, usize) -> f64,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), FormatError> {
         self.block(name, shape, |out, i| {
             for k in 0..shape.values {
                 match shape.kind {
@@ -261,9 +261,9 @@ impl File<'_> {
     fn wholes(
         &mut self,
         name: &str,
-        shape: &Shape,
+        shape: &BlockShape,
         value: impl Fn(usize, usize) -> u64,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), FormatError> {
         self.block(name, shape, |out, i| {
             for k in 0..shape.values {
                 match shape.kind {
@@ -289,11 +289,11 @@ pub(in crate::snapshot) fn column_name(block: &str, k: usize, values: usize) -> 
 }
 
 /// A block to write.
-pub(super) struct Outgoing<'a> {
+pub(super) struct OutgoingBlock<'a> {
     pub name: String,
     /// None for a block of zeros.
     pub columns: Vec<&'a Column>,
-    pub shape: Shape,
+    pub shape: BlockShape,
 }
 
 /// The blocks made of the additional columns, in the order of the file; columns that fit into no
@@ -306,7 +306,7 @@ pub(super) fn outgoing<'a>(
     counts: &[[usize; TYPES]],
     is_double: impl Fn(&str) -> bool,
     losses: &mut Losses,
-) -> Vec<Outgoing<'a>> {
+) -> Vec<OutgoingBlock<'a>> {
     let (mut found, mut lost) = (Vec::new(), Vec::new());
     let mut rounded = Vec::new();
     for name in snapshot.extra.keys() {
@@ -316,15 +316,15 @@ pub(super) fn outgoing<'a>(
                     names.iter().map(|name| &snapshot.extra[name]).collect();
                 let types = types_with_values(&columns, type_of);
                 let kind = kind_of(&columns, is_double(&block));
-                let shape = Shape { types, values: columns.len(), kind };
-                let taken = found.iter().any(|other: &Outgoing| other.name == block);
+                let shape = BlockShape { types, values: columns.len(), kind };
+                let taken = found.iter().any(|other: &OutgoingBlock| other.name == block);
                 if types == 0 || taken {
                     lost.extend(names);
                 } else {
                     if kind.is_float() && columns.iter().any(|column| !column.kind().is_float()) {
                         rounded.push((name.as_str(), kind));
                     }
-                    found.push(Outgoing { name: block, columns, shape });
+                    found.push(OutgoingBlock { name: block, columns, shape });
                 }
             }
             Some(_) => {}
@@ -333,13 +333,13 @@ pub(super) fn outgoing<'a>(
     }
     if type_of.contains(&0) {
         let needed = gas_blocks(format == 1 && snapshot.attributes.contains_key(COOLING)).iter();
-        let has = |name: &str| found.iter().any(|block: &Outgoing| block.name == name);
+        let has = |name: &str| found.iter().any(|block: &OutgoingBlock| block.name == name);
         let missing: Vec<&str> = needed.copied().filter(|name| !has(name)).collect();
         losses.note_zeros_of_gas(&missing, "blocks");
         found.extend(missing.into_iter().map(|name| {
             let kind = if is_double(name) { ColumnType::F64 } else { ColumnType::F32 };
-            let shape = Shape { types: GAS, values: 1, kind };
-            Outgoing { name: name.to_owned(), columns: Vec::new(), shape }
+            let shape = BlockShape { types: GAS, values: 1, kind };
+            OutgoingBlock { name: name.to_owned(), columns: Vec::new(), shape }
         }));
     }
     found.sort_by_key(|block| {
@@ -443,7 +443,7 @@ impl<'a> Format1Order<'a> {
     }
 
     /// Whether this block may come next.
-    fn accepts(&mut self, block: &Outgoing) -> bool {
+    fn accepts(&mut self, block: &OutgoingBlock) -> bool {
         let shape = &block.shape;
         let scalar_of_gas = shape.types == GAS && shape.values == 1 && shape.kind.is_float();
         let next_of_gas = self.gas_blocks.as_slice().first();

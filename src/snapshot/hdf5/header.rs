@@ -1,12 +1,12 @@
-//! Counts, masses, time and cosmology: attributes of the groups `Header`, `Parameters` and, of
+//! Counts, masses, time and cosmology: attributes of the groups `Hdf5Header`, `Parameters` and, of
 //! SWIFT, `Cosmology`.
 
 use std::collections::BTreeMap;
 
 use hdf5_reader::group::Group;
 
-use super::super::kinds::Stated;
-use super::super::{Column, Problem};
+use super::super::kinds::StatedHeader;
+use super::super::{Column, FormatError};
 use super::numbers::Attributes;
 use super::write::FLAGS;
 use super::{KINDS, TYPES};
@@ -20,7 +20,7 @@ pub(super) struct Described {
 }
 
 impl Described {
-    pub fn of(root: &Group) -> Result<Self, Problem> {
+    pub fn of(root: &Group) -> Result<Self, FormatError> {
         let of = |name| Attributes::of(root, name);
         let [header, parameters, units, cosmology] =
             [of("Header")?, of("Parameters")?, of("Units")?, of("Cosmology")?];
@@ -47,8 +47,8 @@ impl Described {
 
 /// The content of a file's header.
 #[derive(Debug)]
-pub(super) struct Header {
-    pub stated: Stated,
+pub(super) struct Hdf5Header {
+    pub stated: StatedHeader,
     /// Masses by type; 0 if they are in datasets.
     pub masses: [f64; TYPES],
     /// `redshift`, `box_size`, `omega_0`, `omega_lambda`, `hubble_parameter`, if not 0.
@@ -60,8 +60,8 @@ pub(super) struct Header {
     pub notes: Vec<String>,
 }
 
-impl Header {
-    pub fn parse(described: &Described) -> Result<Self, Problem> {
+impl Hdf5Header {
+    pub fn parse(described: &Described) -> Result<Self, FormatError> {
         let Described { header, .. } = described;
         if header.number("Virtual").is_some_and(|is| is != 0.0) {
             return Err(
@@ -88,8 +88,12 @@ impl Header {
             (0..TYPES.min(table.len())).for_each(|t| masses[t] = table.value(t));
         }
         let time = header.number("Time").ok_or("has no number Time in its Header")?;
-        let stated =
-            Stated { files: described.files(), time, counts: counts.into(), totals: totals.into() };
+        let stated = StatedHeader {
+            files: described.files(),
+            time,
+            counts: counts.into(),
+            totals: totals.into(),
+        };
         let mut parsed =
             Self { stated, masses, facts: BTreeMap::new(), velocity: 1.0, notes: Vec::new() };
         for (flag, attribute) in FLAGS {
@@ -110,7 +114,7 @@ impl Header {
         }
     }
 
-    fn gadget(&mut self, described: &Described) -> Result<(), Problem> {
+    fn gadget(&mut self, described: &Described) -> Result<(), FormatError> {
         let find = |names: &[&str]| {
             described.header.first(names).or_else(|| described.parameters.first(names))
         };
@@ -163,7 +167,7 @@ fn box_size(header: &Attributes) -> Option<f64> {
 }
 
 /// Numbers of bodies by type.
-fn by_type(name: &str, numbers: &Column) -> Result<[u64; TYPES], Problem> {
+fn by_type(name: &str, numbers: &Column) -> Result<[u64; TYPES], FormatError> {
     let mut counts = [0; TYPES];
     for t in 0..numbers.len() {
         let count = match numbers.whole(t) {

@@ -48,7 +48,7 @@ mod write;
 #[cfg(doc)]
 use super::Snapshot;
 use super::file::is_hdf5;
-use super::kinds::Kind;
+use super::kinds::BodyType;
 use super::{Confidence, F32, F64, Format, RAW_UNITS, Several, gadget};
 use crate::bodies::Role;
 
@@ -70,18 +70,18 @@ pub(super) const FORMAT: Format = Format {
 const TYPES: usize = 7;
 
 /// The components that the types become: those of GADGET's files, and neutrinos.
-const KINDS: &[Kind; TYPES] = {
+const KINDS: &[BodyType; TYPES] = {
     let [gas, halo, disk, bulge, stars, boundary] = *gadget::KINDS;
-    &[gas, halo, disk, bulge, stars, boundary, Kind { name: "neutrinos", role: Role::Halo }]
+    &[gas, halo, disk, bulge, stars, boundary, BodyType { name: "neutrinos", role: Role::Halo }]
 };
 
 /// The components that SWIFT's types become.
-const SWIFT_KINDS: &[Kind; TYPES] = &[
-    Kind { name: "gas", role: Role::Gas },
-    Kind { name: "halo", role: Role::Halo },
-    Kind { name: "background", role: Role::Halo },
-    Kind { name: "sinks", role: Role::Star },
-    Kind { name: "stars", role: Role::Star },
-    Kind { name: "black holes", role: Role::Star },
-    Kind { name: "neutrinos", role: Role::Halo },
+const SWIFT_KINDS: &[BodyType; TYPES] = &[
+    BodyType { name: "gas", role: Role::Gas },
+    BodyType { name: "halo", role: Role::Halo },
+    BodyType { name: "background", role: Role::Halo },
+    BodyType { name: "sinks", role: Role::Star },
+    BodyType { name: "stars", role: Role::Star },
+    BodyType { name: "black holes", role: Role::Star },
+    BodyType { name: "neutrinos", role: Role::Halo },
 ];

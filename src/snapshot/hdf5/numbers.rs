@@ -5,18 +5,18 @@ use std::collections::BTreeMap;
 use hdf5_reader::group::Group;
 use hdf5_reader::{Attribute, Dataset, Datatype, H5Type};
 
-use super::super::{Column, ColumnType, Problem};
+use super::super::{Column, ColumnType, FormatError};
 use super::open::describe;
 
 type Read<T> = Result<Vec<T>, hdf5_reader::error::Error>;
 
 /// What holds numbers of one type.
-trait Numbers {
+trait NumberSource {
     fn datatype(&self) -> &Datatype;
     fn read<T: H5Type>(&self) -> Read<T>;
 }
 
-impl Numbers for Dataset {
+impl NumberSource for Dataset {
     fn datatype(&self) -> &Datatype {
         self.dtype()
     }
@@ -26,7 +26,7 @@ impl Numbers for Dataset {
     }
 }
 
-impl Numbers for Attribute {
+impl NumberSource for Attribute {
     fn datatype(&self) -> &Datatype {
         &self.datatype
     }
@@ -42,7 +42,7 @@ fn widened<T: Copy, W: From<T>>(values: Vec<T>) -> Vec<W> {
 
 /// The numbers in row-major order; `None` if they are not numbers of 8 to 64 bits (floating point:
 /// 32 or 64).
-fn numbers(source: &impl Numbers) -> Result<Option<Column>, hdf5_reader::error::Error> {
+fn numbers(source: &impl NumberSource) -> Result<Option<Column>, hdf5_reader::error::Error> {
     let column = match *source.datatype() {
         Datatype::FloatingPoint { size: 8, .. } => Column::F64(source.read()?),
         Datatype::FloatingPoint { size: 4, .. } => Column::F32(source.read()?),
@@ -79,7 +79,7 @@ pub(super) fn column_type(datatype: &Datatype) -> Option<ColumnType> {
 ///
 /// # Errors
 /// Numbers of another type; damage.
-pub(super) fn column(dataset: &Dataset) -> Result<Column, Problem> {
+pub(super) fn column(dataset: &Dataset) -> Result<Column, FormatError> {
     let found = numbers(dataset).map_err(describe)?;
     found.ok_or_else(|| {
         "is not of a type that is read: integers of 8 to 64 bits, floating point of 32 or 64".into()
@@ -94,14 +94,14 @@ pub(super) struct Attributes {
 
 impl Attributes {
     /// Those of a member of `root`; none if there is no such group.
-    pub fn of(root: &Group, name: &str) -> Result<Self, Problem> {
+    pub fn of(root: &Group, name: &str) -> Result<Self, FormatError> {
         match child(root, name)? {
             Some(group) => Self::of_group(&group),
             None => Ok(Self::default()),
         }
     }
 
-    pub fn of_group(group: &Group) -> Result<Self, Problem> {
+    pub fn of_group(group: &Group) -> Result<Self, FormatError> {
         let all = group.attributes().map_err(describe)?;
         Ok(Self { found: all.into_iter().map(|one| (one.name.clone(), one)).collect() })
     }
@@ -146,7 +146,7 @@ impl Attributes {
 }
 
 /// A group in `group`; `None` if it has no such member.
-pub(super) fn child(group: &Group, name: &str) -> Result<Option<Group>, Problem> {
+pub(super) fn child(group: &Group, name: &str) -> Result<Option<Group>, FormatError> {
     match group.group(name) {
         Ok(found) => Ok(Some(found)),
         Err(hdf5_reader::error::Error::GroupNotFound(_)) => Ok(None),

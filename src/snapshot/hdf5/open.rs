@@ -6,7 +6,7 @@ use hdf5_reader::error::Error as Hdf5Error;
 use hdf5_reader::group::Group;
 use hdf5_reader::{BytesStorage, FileStorage, FilterRegistry, Hdf5File, OpenOptions, Storage};
 
-use super::super::{Problem, Stored};
+use super::super::{FormatError, Stored};
 
 /// Largest decoded chunk: HDF5 tools write 1 to 4 MiB.
 const CHUNK_BYTES: usize = 64 << 20;
@@ -25,7 +25,7 @@ pub(super) fn budget(length: u64) -> u64 {
 }
 
 /// An open file.
-pub(super) struct File {
+pub(super) struct OpenFile {
     pub root: Group,
     /// Length in bytes.
     pub length: u64,
@@ -35,7 +35,7 @@ pub(super) struct File {
 ///
 /// # Errors
 /// Not HDF5, cut off, or damaged.
-pub(super) fn open(file: Stored) -> Result<File, Problem> {
+pub(super) fn open(file: Stored) -> Result<OpenFile, FormatError> {
     let storage: Arc<dyn Storage> = match file.bytes {
         Some(bytes) => Arc::new(BytesStorage::new(bytes.to_vec())),
         None => Arc::new(FileStorage::open(file.path).map_err(describe)?),
@@ -64,11 +64,11 @@ pub(super) fn open(file: Stored) -> Result<File, Problem> {
     if superblock.base_address == 0 && end > length {
         return Err(format!("is cut off: it has {length} bytes of {end}"));
     }
-    Ok(File { root: file.root_group().map_err(describe)?, length })
+    Ok(OpenFile { root: file.root_group().map_err(describe)?, length })
 }
 
 /// An error of the reader in words: what is wrong, and what helps.
-pub(super) fn describe(error: Hdf5Error) -> Problem {
+pub(super) fn describe(error: Hdf5Error) -> FormatError {
     const REPACK: &str = "h5repack -f GZIP=4 IN OUT writes a file that is read";
     match error {
         Hdf5Error::Context { path, source } => {

@@ -4,7 +4,7 @@
 use hdf5_reader::group::Group;
 use hdf5_writer::{AttributeBuilder, Hdf5Builder};
 
-use super::super::{Losses, Problem, Snapshot};
+use super::super::{FormatError, Losses, Snapshot};
 use super::numbers::{Attributes, child};
 use super::units;
 use crate::bodies::{Component, Role};
@@ -22,14 +22,14 @@ const MOST_IN_ALL: usize = 500_000;
 
 /// The content of the group.
 #[derive(Default)]
-pub(super) struct Own {
+pub(super) struct GravitileGroup {
     pub attributes: Vec<(String, String)>,
     pub components: Vec<Component>,
     pub units: Option<Units>,
 }
 
-impl Own {
-    pub fn read(root: &Group) -> Result<Self, Problem> {
+impl GravitileGroup {
+    pub fn read(root: &Group) -> Result<Self, FormatError> {
         let Some(group) = child(root, GROUP)? else { return Ok(Self::default()) };
         let attributes = Attributes::of(&group, ATTRIBUTES)?;
         let text = |name: &str| Some((name.to_owned(), attributes.text(name)?));

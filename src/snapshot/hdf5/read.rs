@@ -8,12 +8,12 @@ use hdf5_reader::Dataset;
 use hdf5_reader::group::Group;
 
 use super::super::kinds::{agree, index_of};
-use super::super::{Column, ColumnType, Input, Problem, ReadOptions, Snapshot, Stored};
-use super::header::{Described, Header};
+use super::super::{Column, ColumnType, FormatError, InputFiles, ReadOptions, Snapshot, Stored};
+use super::header::{Described, Hdf5Header};
 use super::names::{self, COMPONENT, COORDINATES, IDS, MASSES, VELOCITIES};
 use super::numbers::{child, column, column_type};
-use super::open::{File, budget, describe, open};
-use super::own::Own;
+use super::open::{OpenFile, budget, describe, open};
+use super::own::GravitileGroup;
 use super::{KINDS, SWIFT_KINDS, TYPES, units};
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
@@ -32,19 +32,19 @@ const MOST_OPEN: usize = 256;
 const TRACER: &str = "TracerID";
 
 /// The number of files of the snapshot.
-pub(super) fn files(input: &mut Input) -> Result<u64> {
+pub(super) fn files(input: &mut InputFiles) -> Result<u64> {
     let first = input.stored()?[0];
     let described = open(first).and_then(|file| Described::of(&file.root));
     described.map(|described| described.files()).map_err(|problem| Error::file(first.path, problem))
 }
 
-pub(super) fn read(input: &mut Input, options: &ReadOptions) -> Result<Snapshot> {
+pub(super) fn read(input: &mut InputFiles, options: &ReadOptions) -> Result<Snapshot> {
     let (name, files) = (input.name(), input.files());
     let sources = input.stored()?;
     let few = sources.len() <= MOST_OPEN;
     let (mut parts, mut opened) = (Vec::new(), Vec::new());
     for source in &sources {
-        let (part, file) = Part::survey(*source, options.renumber)
+        let (part, file) = FileContent::survey(*source, options.renumber)
             .map_err(|problem| Error::file(source.path, problem))?;
         parts.push(part);
         opened.push(few.then_some(file));
@@ -52,7 +52,7 @@ pub(super) fn read(input: &mut Input, options: &ReadOptions) -> Result<Snapshot>
     let stated = parts.iter().map(|part| part.header.stated.clone());
     let stated: Vec<_> = sources.iter().map(|source| source.path).zip(stated).collect();
     agree(&stated, files, KINDS)?;
-    let mut plan = Plan::new(&parts).map_err(|problem| Error::file(&name, problem))?;
+    let mut plan = PartialSnapshot::new(&parts).map_err(|problem| Error::file(&name, problem))?;
     for (k, (source, file)) in sources.into_iter().zip(opened).enumerate() {
         let file = file.map_or_else(|| open(source), Ok);
         let filled = file.and_then(|file| plan.fill(k, &parts[k], &file.root, options.renumber));
@@ -70,8 +70,8 @@ struct Set {
 }
 
 /// What one file holds.
-struct Part {
-    header: Header,
+struct FileContent {
+    header: Hdf5Header,
     is_swift: bool,
     /// Length of the file in bytes.
     length: u64,
@@ -81,18 +81,18 @@ struct Part {
     sets: [Vec<Set>; TYPES],
     /// Whether bodies of each type name their component.
     own_components: [bool; TYPES],
-    own: Own,
+    own: GravitileGroup,
     units: (crate::units::Units, Option<String>),
     notes: Vec<String>,
 }
 
-impl Part {
+impl FileContent {
     /// Looks at every group and the shape of every dataset that is to be read.
-    fn survey(source: Stored, renumber: bool) -> Result<(Self, File), Problem> {
+    fn survey(source: Stored, renumber: bool) -> Result<(Self, OpenFile), FormatError> {
         let file = open(source)?;
         let described = Described::of(&file.root)?;
-        let header = Header::parse(&described)?;
-        let own = Own::read(&file.root)?;
+        let header = Hdf5Header::parse(&described)?;
+        let own = GravitileGroup::read(&file.root)?;
         let attributes = Snapshot {
             time: header.stated.time,
             attributes: header.facts.clone(),
@@ -119,7 +119,7 @@ impl Part {
         Ok((part, file))
     }
 
-    fn survey_type(&mut self, root: &Group, t: usize, renumber: bool) -> Result<(), Problem> {
+    fn survey_type(&mut self, root: &Group, t: usize, renumber: bool) -> Result<(), FormatError> {
         let name = format!("PartType{t}");
         let count = self.header.stated.counts[t];
         let group = match child(root, &name)? {
@@ -201,7 +201,7 @@ impl Part {
 }
 
 /// The dataset `group`/`name` with numbers.
-fn find(group: &Group, path: &str, name: &str) -> Result<Dataset, Problem> {
+fn find(group: &Group, path: &str, name: &str) -> Result<Dataset, FormatError> {
     let found = group.dataset(name).map_err(|error| match error {
         hdf5_reader::error::Error::DatasetNotFound(_) => {
             let why = if name == IDS {
@@ -229,7 +229,7 @@ fn per_body(dataset: &Dataset) -> Option<usize> {
 }
 
 /// The snapshot to be filled.
-struct Plan {
+struct PartialSnapshot {
     snapshot: Snapshot,
     /// Index of the first body of each type in each file.
     starts: Vec<[usize; TYPES]>,
@@ -237,8 +237,8 @@ struct Plan {
     columns: BTreeMap<String, Vec<String>>,
 }
 
-impl Plan {
-    fn new(parts: &[Part]) -> Result<Self, Problem> {
+impl PartialSnapshot {
+    fn new(parts: &[FileContent]) -> Result<Self, FormatError> {
         let Some(first) = parts.first() else { return Err("has no files".into()) };
         let mut total = 0_u64;
         let mut starts = vec![[0; TYPES]; parts.len()];
@@ -298,7 +298,13 @@ impl Plan {
     }
 
     /// Reads the numbers of file `k`.
-    fn fill(&mut self, k: usize, part: &Part, root: &Group, renumber: bool) -> Result<(), Problem> {
+    fn fill(
+        &mut self,
+        k: usize,
+        part: &FileContent,
+        root: &Group,
+        renumber: bool,
+    ) -> Result<(), FormatError> {
         for t in (0..TYPES).filter(|&t| part.counts[t] > 0) {
             let path = format!("PartType{t}");
             let group = child(root, &path)?.ok_or_else(|| format!("has no group {path}"))?;
@@ -360,7 +366,7 @@ impl Plan {
         Ok(())
     }
 
-    fn finish(mut self, renumber: bool) -> Result<Snapshot, Problem> {
+    fn finish(mut self, renumber: bool) -> Result<Snapshot, FormatError> {
         if renumber {
             self.snapshot.renumber();
         }
@@ -374,7 +380,7 @@ impl Plan {
 
 /// The quantities of all files with their numbers per body and types, and those that are left out.
 /// If only some bodies have a quantity, integers become f64, with NaN for the others.
-fn columns(parts: &[Part]) -> (BTreeMap<String, (usize, ColumnType)>, Vec<String>) {
+fn columns(parts: &[FileContent]) -> (BTreeMap<String, (usize, ColumnType)>, Vec<String>) {
     let mut found: BTreeMap<String, (usize, ColumnType)> = BTreeMap::new();
     let mut bodies: BTreeMap<&str, u64> = BTreeMap::new();
     let (mut dropped, mut quantities) = (Vec::new(), BTreeMap::new());
@@ -411,7 +417,7 @@ fn columns(parts: &[Part]) -> (BTreeMap<String, (usize, ColumnType)>, Vec<String
 }
 
 /// Bodies whose numbers are still to be filled in, with their components.
-fn bodies(parts: &[Part], starts: &[[usize; TYPES]], n: usize) -> Bodies {
+fn bodies(parts: &[FileContent], starts: &[[usize; TYPES]], n: usize) -> Bodies {
     let mut component = vec![0; n];
     let own =
         parts.iter().all(|part| (0..TYPES).all(|t| part.own_components[t] || part.counts[t] == 0));
@@ -454,7 +460,7 @@ fn vectors(numbers: &Column, factor: f64, into: &mut [DVec3]) {
 }
 
 /// Number `i` as an integer from 0 on.
-fn whole(numbers: &Column, i: usize) -> Result<u64, Problem> {
+fn whole(numbers: &Column, i: usize) -> Result<u64, FormatError> {
     let value = numbers.value(i);
     let exact = value >= 0.0 && value <= 2_f64.powi(53) && value.fract() == 0.0;
     match numbers.whole(i) {

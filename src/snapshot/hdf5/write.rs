@@ -9,7 +9,7 @@ use super::super::column::each;
 use super::super::gadget::{self, gas_blocks, grouped};
 use super::super::kinds::{order, sections, shares};
 use super::super::losses::Narrow;
-use super::super::{Column, ColumnType, Losses, Output, Problem, Snapshot, WriteOptions};
+use super::super::{Column, ColumnType, FormatError, Losses, OutputFiles, Snapshot, WriteOptions};
 use super::names::{self, COMPONENT, COORDINATES, IDS, MASSES, VELOCITIES};
 use super::{KINDS, own, units};
 use crate::error::Result;
@@ -35,10 +35,10 @@ type Built<T> = std::result::Result<T, hdf5_writer::Error>;
 pub(super) fn write(
     snapshot: &Snapshot,
     options: &WriteOptions,
-    output: &mut Output,
+    output: &mut OutputFiles,
     losses: &mut Losses,
 ) -> Result<()> {
-    let plan = Plan::new(snapshot, options, losses);
+    let plan = DatasetLayout::new(snapshot, options, losses);
     let plan = plan.map_err(|problem| output.wrong(problem))?;
     let files = output.files();
     let shares = shares(&plan.order, files, TYPES, |i| plan.types[i] as usize);
@@ -55,14 +55,14 @@ pub(super) fn write(
 }
 
 /// A quantity of additional columns.
-struct Quantity<'a> {
+struct WrittenQuantity<'a> {
     dataset: &'a str,
     /// Empty for zeros.
     columns: Vec<&'a Column>,
 }
 
 /// How the bodies and numbers are written.
-struct Plan<'a> {
+struct DatasetLayout<'a> {
     snapshot: &'a Snapshot,
     /// The type of each body.
     types: Vec<u8>,
@@ -73,15 +73,15 @@ struct Plan<'a> {
     double: [bool; 3],
     /// Whether the components differ from those of the types.
     own_components: bool,
-    quantities: Vec<Quantity<'a>>,
+    quantities: Vec<WrittenQuantity<'a>>,
 }
 
-impl<'a> Plan<'a> {
+impl<'a> DatasetLayout<'a> {
     fn new(
         snapshot: &'a Snapshot,
         options: &WriteOptions,
         losses: &mut Losses,
-    ) -> std::result::Result<Self, Problem> {
+    ) -> std::result::Result<Self, FormatError> {
         let bodies = &snapshot.bodies;
         let type_of: Vec<u8> = bodies.components.iter().map(gadget::type_of).collect();
         let types: Vec<u8> = bodies.component.iter().map(|&c| type_of[c as usize]).collect();
@@ -102,9 +102,12 @@ impl<'a> Plan<'a> {
             quantities: Vec::new(),
         };
         plan.note_narrowed(losses)?;
-        let kept: Vec<_> = (0..TYPES).filter(|&t| plan.totals[t] > 0).map(|t| &KINDS[t]).collect();
-        let differ =
-            !bodies.components.iter().eq(&kept.iter().map(|k| k.component()).collect::<Vec<_>>());
+        let present: Vec<_> =
+            (0..TYPES).filter(|&t| plan.totals[t] > 0).map(|t| &KINDS[t]).collect();
+        let differ = !bodies
+            .components
+            .iter()
+            .eq(&present.iter().map(|k| k.component()).collect::<Vec<_>>());
         plan.own_components = differ && own::holds_components(&bodies.components);
         if differ && !plan.own_components {
             let kind_of = |component: &_| gadget::type_of(component) as usize;
@@ -115,7 +118,7 @@ impl<'a> Plan<'a> {
     }
 
     /// Notes what f32 changes.
-    fn note_narrowed(&self, losses: &mut Losses) -> std::result::Result<(), Problem> {
+    fn note_narrowed(&self, losses: &mut Losses) -> std::result::Result<(), FormatError> {
         let bodies = &self.snapshot.bodies;
         let mut narrow = ["positions", "velocities", "masses"].map(Narrow::new);
         for i in 0..bodies.len() {
@@ -131,9 +134,9 @@ impl<'a> Plan<'a> {
     }
 
     /// The additional columns by dataset; those that fit into none are noted.
-    fn quantities(&self, losses: &mut Losses) -> Vec<Quantity<'a>> {
+    fn quantities(&self, losses: &mut Losses) -> Vec<WrittenQuantity<'a>> {
         let snapshot = self.snapshot;
-        let (mut found, mut lost) = (Vec::<Quantity>::new(), Vec::new());
+        let (mut found, mut lost) = (Vec::<WrittenQuantity>::new(), Vec::new());
         for name in snapshot.extra.keys() {
             let (quantity, members) = grouped(snapshot, name);
             let columns: Vec<_> = members.iter().map(|name| &snapshot.extra[name]).collect();
@@ -150,7 +153,7 @@ impl<'a> Plan<'a> {
             };
             match names::dataset(quantity) {
                 Some(dataset) if found.iter().all(|other| other.dataset != dataset) => {
-                    found.push(Quantity { dataset, columns });
+                    found.push(WrittenQuantity { dataset, columns });
                 }
                 _ => lost.push(name.clone()),
             }
@@ -162,7 +165,7 @@ impl<'a> Plan<'a> {
                 needed.filter(|name| found.iter().all(|other| other.dataset != *name)).collect();
             losses.note_zeros_of_gas(&missing, "datasets");
             let zeros =
-                missing.into_iter().map(|dataset| Quantity { dataset, columns: Vec::new() });
+                missing.into_iter().map(|dataset| WrittenQuantity { dataset, columns: Vec::new() });
             found.extend(zeros);
         }
         found

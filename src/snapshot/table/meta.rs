@@ -9,11 +9,11 @@
 
 use std::collections::BTreeMap;
 
-use super::super::{ColumnType, Losses, Problem, Snapshot};
+use super::super::{ColumnType, FormatError, Losses, Snapshot};
 use super::{columns, has_content};
 use crate::bodies::{Component, Role};
 use crate::messages;
-use crate::units::{Quantity, Stated, Units};
+use crate::units::{Quantity, StatedUnits, Units};
 
 /// The most components of bodies.
 pub(super) const MOST_COMPONENTS: usize = 256;
@@ -107,14 +107,17 @@ pub(super) fn comments(snapshot: &Snapshot, losses: &mut Losses) -> String {
 pub(super) struct Comments<'a> {
     /// Types of additional columns that are not f64, by name.
     pub types: BTreeMap<String, ColumnType>,
-    pub units: Stated,
+    pub units: StatedUnits,
     /// All other comments, with their lines.
     pub others: Vec<(usize, &'a str)>,
 }
 
 /// Reads the comments before the first line with content; time, attributes and components go into
 /// `snapshot`. Errors name the line.
-pub(super) fn read<'a>(text: &'a str, snapshot: &mut Snapshot) -> Result<Comments<'a>, Problem> {
+pub(super) fn read<'a>(
+    text: &'a str,
+    snapshot: &mut Snapshot,
+) -> Result<Comments<'a>, FormatError> {
     let mut found = Comments::default();
     let mut unknown = Vec::new();
     let comments = text.lines().enumerate().take_while(|(_, line)| !has_content(line));

@@ -27,7 +27,7 @@ use meta::escape;
 use names::Meaning;
 
 use super::column::each;
-use super::{Confidence, Format, Losses, Problem, Snapshot};
+use super::{Confidence, Format, FormatError, Losses, Snapshot};
 
 /// The entry of blank-separated tables in the registry.
 pub(super) const TEXT: Format = Format {
@@ -102,7 +102,7 @@ fn has_content(line: &str) -> bool {
 
 const NAMES: [&str; 8] = ["id", "m", "x", "y", "z", "vx", "vy", "vz"];
 
-fn write_text(snapshot: &Snapshot, losses: &mut Losses) -> Result<Vec<u8>, Problem> {
+fn write_text(snapshot: &Snapshot, losses: &mut Losses) -> Result<Vec<u8>, FormatError> {
     let mut text = meta::comments(snapshot, losses);
     rows(snapshot, losses, |fields| {
         for (k, field) in fields.iter().enumerate() {
@@ -116,7 +116,7 @@ fn write_text(snapshot: &Snapshot, losses: &mut Losses) -> Result<Vec<u8>, Probl
     Ok(text.into_bytes())
 }
 
-fn write_csv(snapshot: &Snapshot, losses: &mut Losses) -> Result<Vec<u8>, Problem> {
+fn write_csv(snapshot: &Snapshot, losses: &mut Losses) -> Result<Vec<u8>, FormatError> {
     let text = meta::comments(snapshot, losses);
     let mut out = csv::WriterBuilder::new().flexible(true).from_writer(text.into_bytes());
     rows(snapshot, losses, |fields| out.write_record(fields).map_err(|error| error.to_string()))?;
@@ -127,8 +127,8 @@ fn write_csv(snapshot: &Snapshot, losses: &mut Losses) -> Result<Vec<u8>, Proble
 fn rows(
     snapshot: &Snapshot,
     losses: &mut Losses,
-    mut put: impl FnMut(&[String]) -> Result<(), Problem>,
-) -> Result<(), Problem> {
+    mut put: impl FnMut(&[String]) -> Result<(), FormatError>,
+) -> Result<(), FormatError> {
     let bodies = &snapshot.bodies;
     let with_component = bodies.components.len() > 1;
     let (mut extra, mut lost) = (Vec::new(), Vec::new());

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use super::meta::unescape;
 use crate::messages;
-use crate::units::{Measure, Quantity, Stated};
+use crate::units::{Measure, Quantity, StatedUnits};
 
 /// The meaning of a column.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -109,7 +109,7 @@ impl Meaning {
     /// # Errors
     ///
     /// A missing or repeated column, or units that differ.
-    pub fn from_names(names: &[String], stated: &mut Stated) -> Result<Vec<Self>, String> {
+    pub fn from_names(names: &[String], stated: &mut StatedUnits) -> Result<Vec<Self>, String> {
         let mut columns: Vec<_> = names.iter().map(|name| Self::from_name(name)).collect();
         let plain: HashSet<Self> = columns.iter().cloned().collect();
         for (column, name) in columns.iter_mut().zip(names) {
@@ -202,7 +202,7 @@ pub(super) fn name_positions<'a>(names: impl Iterator<Item = &'a str>) -> bool {
 pub(super) fn in_comments(
     comments: &[(usize, &str)],
     count: usize,
-    stated: &mut Stated,
+    stated: &mut StatedUnits,
 ) -> Result<Option<Vec<Meaning>>, String> {
     let split = |line: &str| {
         let text = line.trim_start_matches(['#', ' ', '\t']).trim_end();

@@ -2,25 +2,25 @@
 
 use glam::DVec3;
 
-use super::super::{Column, Problem, ReadOptions, Snapshot};
+use super::super::{Column, FormatError, ReadOptions, Snapshot};
 use super::meta::{self, Comments, MOST_COMPONENTS, unescape};
 use super::names::{self, Meaning};
 use super::{columns, has_content, separator};
 use crate::bodies::{Bodies, Component, Role};
 use crate::messages;
 
-pub(super) fn read_text(bytes: &[u8], options: &ReadOptions) -> Result<Snapshot, Problem> {
+pub(super) fn read_text(bytes: &[u8], options: &ReadOptions) -> Result<Snapshot, FormatError> {
     let text = text_of(bytes)?;
-    let mut table = Table::new(text, options)?;
+    let mut table = GrowingTable::new(text, options)?;
     for (number, line) in text.lines().enumerate() {
         table.row(number as u64 + 1, columns::fields(line))?;
     }
     table.finish()
 }
 
-pub(super) fn read_csv(bytes: &[u8], options: &ReadOptions) -> Result<Snapshot, Problem> {
+pub(super) fn read_csv(bytes: &[u8], options: &ReadOptions) -> Result<Snapshot, FormatError> {
     let text = text_of(bytes)?;
-    let mut table = Table::new(text, options)?;
+    let mut table = GrowingTable::new(text, options)?;
     let first = text.lines().find(|line| has_content(line)).and_then(separator);
     let semicolons = first == Some(';');
     let mut reader = csv::ReaderBuilder::new()
@@ -53,7 +53,7 @@ pub(super) fn read_csv(bytes: &[u8], options: &ReadOptions) -> Result<Snapshot, 
 }
 
 /// The text without its byte order mark.
-fn text_of(bytes: &[u8]) -> Result<&str, Problem> {
+fn text_of(bytes: &[u8]) -> Result<&str, FormatError> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let at = error.valid_up_to();
         let line = bytes[..at].iter().filter(|&&byte| byte == b'\n').count() + 1;
@@ -66,7 +66,7 @@ fn text_of(bytes: &[u8]) -> Result<&str, Problem> {
 }
 
 /// A table that grows row by row.
-struct Table<'c> {
+struct GrowingTable<'c> {
     snapshot: Snapshot,
     /// Empty until the first row.
     columns: Vec<Meaning>,
@@ -77,9 +77,9 @@ struct Table<'c> {
     renumber: bool,
 }
 
-impl<'c> Table<'c> {
+impl<'c> GrowingTable<'c> {
     /// Starts with the content of the comments before the table.
-    fn new(text: &'c str, options: &ReadOptions) -> Result<Self, Problem> {
+    fn new(text: &'c str, options: &ReadOptions) -> Result<Self, FormatError> {
         let bodies = Bodies::default();
         let mut snapshot = Snapshot { bodies, ..Snapshot::default() };
         let comments = meta::read(text, &mut snapshot)?;
@@ -92,7 +92,7 @@ impl<'c> Table<'c> {
         &mut self,
         line: u64,
         fields: impl Iterator<Item = &'a str> + Clone,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), FormatError> {
         let count = fields.clone().count();
         if count == 0 {
             return Ok(());
@@ -126,7 +126,7 @@ impl<'c> Table<'c> {
     }
 
     /// The columns of a table whose first line with content has numbers.
-    fn columns_of_data(&mut self, line: u64, count: usize) -> Result<Vec<Meaning>, Problem> {
+    fn columns_of_data(&mut self, line: u64, count: usize) -> Result<Vec<Meaning>, FormatError> {
         let Comments { others, units, .. } = &mut self.comments;
         if let Some(columns) = names::in_comments(others, count, units)? {
             return Ok(columns);
@@ -152,7 +152,7 @@ impl<'c> Table<'c> {
         &mut self,
         line: u64,
         fields: impl Iterator<Item = &'a str>,
-    ) -> Result<(), Problem> {
+    ) -> Result<(), FormatError> {
         let bodies = &mut self.snapshot.bodies;
         let mut id = bodies.len() as u64;
         let (mut mass, mut position, mut velocity) = (0.0, DVec3::ZERO, DVec3::ZERO);
@@ -214,7 +214,7 @@ impl<'c> Table<'c> {
         Ok(())
     }
 
-    fn finish(mut self) -> Result<Snapshot, Problem> {
+    fn finish(mut self) -> Result<Snapshot, FormatError> {
         if self.snapshot.bodies.is_empty() {
             return Err("has no line with a body, but at least one was expected".into());
         }

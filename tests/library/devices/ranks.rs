@@ -7,7 +7,7 @@ use gravitile::exchange::{Ranks, team};
 use gravitile::field::Field;
 use gravitile::forces::direct::gpu::KernelRequest;
 use gravitile::forces::{
-    ForceEngine, Forces, Identity, Order, Outputs, Precision, Sinks, Sources, Spread, direct,
+    ForceEngine, Forces, Identity, Order, Outputs, Precision, RankEngine, Sinks, Sources, direct,
 };
 use gravitile::integrate::blocks::BlockSettings;
 use gravitile::sim::{Choice, EngineKind, Method, Settings, Simulation};
@@ -187,7 +187,7 @@ fn sinks_spread_over_ranks_give_same_answers() {
             let one = answer(&mut make());
             for ranks in [2, 3] {
                 for all in as_ranks(ranks, |ranks| {
-                    answer(&mut Spread::new(Box::new(make()), ranks).unwrap())
+                    answer(&mut RankEngine::new(Box::new(make()), ranks).unwrap())
                 }) {
                     assert!(all == one, "{precision:?}, {count} sinks on {ranks} ranks");
                 }

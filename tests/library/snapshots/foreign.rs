@@ -1,7 +1,7 @@
 //! Files of other codes, composed byte by byte.
 
 use glam::DVec3;
-use gravitile::snapshot::{Column, ColumnType, Snapshot, Source};
+use gravitile::snapshot::{Column, ColumnType, Snapshot, SnapshotSource};
 use gravitile::units::Units;
 
 /// Appends numbers in either byte order.
@@ -159,8 +159,8 @@ fn gadget_in_two_files() {
         file.0
     };
     let files = [("snap_000.1", file([1, 1], 100.0)), ("snap_000.0", file([2, 1], 0.0))];
-    let parts = files.iter().map(|(name, bytes)| Source::bytes(name, bytes));
-    let snapshot = gravitile::snapshot::read(Source::parts(parts)).unwrap();
+    let parts = files.iter().map(|(name, bytes)| SnapshotSource::bytes(name, bytes));
+    let snapshot = gravitile::snapshot::read(SnapshotSource::parts(parts)).unwrap();
     let bodies = &snapshot.bodies;
     // Type after type, and in each file after file.
     assert_eq!(bodies.id, [0, 1, 100, 2, 101]);

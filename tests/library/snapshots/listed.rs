@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use gravitile::snapshot::{
-    ReadOptions, Snapshot, Source, WriteOptions, exists, read, read_with, targets, write,
+    ReadOptions, Snapshot, SnapshotSource, WriteOptions, exists, read, read_with, targets, write,
 };
 
 use super::kinds::{of_each_kind, with_columns};
@@ -38,7 +38,7 @@ fn as_text(snapshot: &Snapshot) -> String {
 }
 
 /// Asserts that reading fails with one line that contains all `words`.
-fn assert_refused<'a>(source: impl Into<Source<'a>>, words: &[&str]) {
+fn assert_refused<'a>(source: impl Into<SnapshotSource<'a>>, words: &[&str]) {
     let text = read(source).unwrap_err().to_string();
     assert!(words.iter().all(|word| text.contains(word)) && !text.contains('\n'), "{text}");
 }
@@ -72,19 +72,20 @@ fn any_file_the_index_or_a_list_of_them_opens_the_snapshot() {
     }
     let names = ["snap.2.gvt", "snap.0.gvt", "snap.gvt", "snap.3.gvt", "snap.1.gvt"];
     let bytes = names.map(|name| (name, fs::read(folder.path().join(name)).unwrap()));
-    let given =
-        |count: usize| bytes[..count].iter().map(|(name, bytes)| Source::bytes(name, bytes));
-    assert_eq!(as_text(&read(Source::parts(given(5))).unwrap()), whole);
+    let given = |count: usize| {
+        bytes[..count].iter().map(|(name, bytes)| SnapshotSource::bytes(name, bytes))
+    };
+    assert_eq!(as_text(&read(SnapshotSource::parts(given(5))).unwrap()), whole);
     assert_refused(
-        Source::parts(given(4)),
+        SnapshotSource::parts(given(4)),
         &["snap.gvt: is the index of a snapshot in 4 files, but snap.1.gvt was not given"],
     );
-    assert_refused(Source::parts(given(2)), &["their index snap.gvt was not given"]);
+    assert_refused(SnapshotSource::parts(given(2)), &["their index snap.gvt was not given"]);
     let (name, alone) = &bytes[2];
-    assert_refused(Source::bytes(name, alone), &["but snap.0.gvt was not given"]);
+    assert_refused(SnapshotSource::bytes(name, alone), &["but snap.0.gvt was not given"]);
     let other = in_four(&tempfile::tempdir().unwrap().keep());
-    let more = given(5).chain([Source::path(&other)]);
-    assert_refused(Source::parts(more), &["in 4 files, but 5 were given with it"]);
+    let more = given(5).chain([SnapshotSource::path(&other)]);
+    assert_refused(SnapshotSource::parts(more), &["in 4 files, but 5 were given with it"]);
     fs::remove_dir_all(other.parent().unwrap()).unwrap();
 }
 

@@ -3,7 +3,7 @@
 
 use glam::DVec3;
 use gravitile::error::Error;
-use gravitile::snapshot::{Column, ReadOptions, Series, Snapshot, SnapshotChoice, Source};
+use gravitile::snapshot::{Column, ReadOptions, Series, Snapshot, SnapshotChoice, SnapshotSource};
 
 use super::{six, spec};
 
@@ -90,7 +90,8 @@ fn snapshot_is_chosen_by_number_or_time() {
         let text = choose(SERIES, choice).unwrap_err().to_string();
         assert!(text.contains(words), "{text}");
     }
-    let mut series = Series::open(Source::bytes("a", SERIES), &ReadOptions::default()).unwrap();
+    let mut series =
+        Series::open(SnapshotSource::bytes("a", SERIES), &ReadOptions::default()).unwrap();
     let times: Vec<_> = (0..series.len()).map(|k| series.read(k).unwrap().time).collect();
     assert_eq!(times, [0.0, 0.5, 1.5]);
     assert!(matches!(series.read(3), Err(Error::Value { .. })));
@@ -124,7 +125,7 @@ fn unfinished_snapshot_is_left_out_with_a_note() {
 
 /// The number of snapshots, and whether it is noted that the file ends too early.
 fn read_counted(bytes: &[u8]) -> Result<(usize, bool), Error> {
-    let mut series = Series::open(Source::bytes("a", bytes), &ReadOptions::default())?;
+    let mut series = Series::open(SnapshotSource::bytes("a", bytes), &ReadOptions::default())?;
     let notes = series.read(0)?.notes;
     Ok((series.len(), notes.iter().any(|note| note.contains("ends too early"))))
 }

@@ -5,7 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use gravitile::snapshot::{
-    Column, ReadOptions, Snapshot, Source, WriteOptions, exists, read, read_with, targets, write,
+    Column, ReadOptions, Snapshot, SnapshotSource, WriteOptions, exists, read, read_with, targets,
+    write,
 };
 
 use super::kinds::of_each_kind;
@@ -45,7 +46,7 @@ fn part(base: &Path, k: usize) -> PathBuf {
 }
 
 /// Asserts that reading fails with one line that contains all `words`.
-fn assert_refused<'a>(source: impl Into<Source<'a>>, words: &[&str]) {
+fn assert_refused<'a>(source: impl Into<SnapshotSource<'a>>, words: &[&str]) {
     let text = read(source).unwrap_err().to_string();
     assert!(words.iter().all(|word| text.contains(word)) && !text.contains('\n'), "{text}");
 }
@@ -89,13 +90,17 @@ fn any_file_or_the_common_name_opens_the_snapshot() {
     // Files in memory, in any order, and from several folders.
     let bytes: Vec<_> = [2, 0, 3, 1].map(|k| (k, fs::read(part(&base, k)).unwrap())).into();
     let names: Vec<_> = bytes.iter().map(|(k, _)| format!("dropped.{k}")).collect();
-    let parts = names.iter().zip(&bytes).map(|(name, (_, bytes))| Source::bytes(name, bytes));
-    assert_eq!(as_text(&read(Source::parts(parts)).unwrap()), whole);
+    let parts =
+        names.iter().zip(&bytes).map(|(name, (_, bytes))| SnapshotSource::bytes(name, bytes));
+    assert_eq!(as_text(&read(SnapshotSource::parts(parts)).unwrap()), whole);
     let other = folder.path().join("other");
     fs::create_dir(&other).unwrap();
     fs::rename(part(&base, 2), other.join("elsewhere.2")).unwrap();
     let places = [other.join("elsewhere.2"), part(&base, 0), part(&base, 1), part(&base, 3)];
-    assert_eq!(as_text(&read(Source::parts(places.map(Source::from))).unwrap()), whole);
+    assert_eq!(
+        as_text(&read(SnapshotSource::parts(places.map(SnapshotSource::from))).unwrap()),
+        whole
+    );
 }
 
 #[test]
@@ -151,8 +156,8 @@ fn file_numbers_may_have_leading_zeros() {
     for path in [base.clone(), padded(0), padded(3), padded(11), folder.path().into()] {
         assert_eq!(as_text(&read(&path).unwrap()), whole, "{}", path.display());
     }
-    let places = (0..12).rev().map(|k| Source::path(padded(k)));
-    assert_eq!(as_text(&read(Source::parts(places)).unwrap()), whole);
+    let places = (0..12).rev().map(|k| SnapshotSource::path(padded(k)));
+    assert_eq!(as_text(&read(SnapshotSource::parts(places)).unwrap()), whole);
     let only = ReadOptions { part: Some(11), ..ReadOptions::default() };
     assert_eq!(
         read_with(&base, &only).unwrap().bodies,
@@ -174,14 +179,14 @@ fn single_file_is_read_on_request() {
     let whole = read(&base).unwrap();
     // The files contain consecutive ranges of the order of a single file.
     assert_eq!(ids, whole.bodies.id);
-    let parts = (0..4).map(|k| Source::path(part(&base, k)));
-    let third = read_with(Source::parts(parts), &only(2)).unwrap();
+    let parts = (0..4).map(|k| SnapshotSource::path(part(&base, k)));
+    let third = read_with(SnapshotSource::parts(parts), &only(2)).unwrap();
     assert_eq!(third.bodies.id, ids[15..22]);
     // The other files need not exist.
     fs::remove_file(part(&base, 3)).unwrap();
     assert_eq!(read_with(&base, &only(2)).unwrap().bodies, third.bodies);
     let bytes = fs::read(part(&base, 2)).unwrap();
-    let alone = read_with(Source::bytes("a.2", &bytes), &only(2)).unwrap();
+    let alone = read_with(SnapshotSource::bytes("a.2", &bytes), &only(2)).unwrap();
     assert_eq!(alone.bodies, third.bodies);
     let text = read_with(&base, &only(4)).unwrap_err().to_string();
     assert!(text.contains("number of the file to read is 4, but must be 0 to 3"), "{text}");
@@ -213,18 +218,18 @@ fn missing_and_unreadable_files_are_named() {
     fs::copy(part(&base, 1), part(&base, 4)).unwrap();
     assert_refused(part(&base, 4), &["snap_000.4", "ends in a number beyond them"]);
     assert_refused(
-        Source::bytes("a.1", &whole),
+        SnapshotSource::bytes("a.1", &whole),
         &["a.1: is one of the 4 files", "all of them are needed"],
     );
     assert_refused(
-        Source::parts([0, 1].map(|k| Source::path(part(&base, k)))),
+        SnapshotSource::parts([0, 1].map(|k| SnapshotSource::path(part(&base, k)))),
         &["snap_000.0: is one of the 4 files", "but 2 were given"],
     );
     assert_refused(
-        Source::parts([0, 1, 1, 3].map(|k| Source::path(part(&base, k)))),
+        SnapshotSource::parts([0, 1, 1, 3].map(|k| SnapshotSource::path(part(&base, k)))),
         &["snap_000.1: is file 1 of a snapshot for the second time"],
     );
-    assert_refused(Source::parts([]), &["number of files of a snapshot is 0"]);
+    assert_refused(SnapshotSource::parts([]), &["number of files of a snapshot is 0"]);
     // A complete snapshot whose name looks like the first of several.
     write(folder.path().join("time.0"), &many(6), &spec("gadget1")).unwrap();
     assert_refused(

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use gravitile::forces::tree::gpu::{Field, GroupLists, Taken, TreeForces, TreeShape};
+use gravitile::forces::tree::gpu::{Field, GroupLists, TileWork, TreeForces, TreeShape};
 use gravitile::forces::tree::{IS_LEAF, MultipoleOrder, Opening, PointMass};
 use gravitile::forces::{Throughput, evaluate_blocking};
 use gravitile::gpu::{Checks, Gpu};
@@ -252,7 +252,9 @@ fn probe_counts(gpu: &Arc<Gpu>, n: usize, opening: Opening) {
     };
     let cells = total(&|group| group.cells.len());
     let met = total(&|group| group.points.len() + group.bodies.len());
-    for (few_bodies, few_cells) in [(Taken::All, Taken::All), (Taken::OneTurn, Taken::OneTurn)] {
+    for (few_bodies, few_cells) in
+        [(TileWork::All, TileWork::All), (TileWork::OneTurn, TileWork::OneTurn)]
+    {
         let probe = pollster::block_on(forces.probe(gpu, few_bodies, few_cells));
         let (mut probe, mut begin) = (probe.unwrap(), Some(0));
         while let Some(from) = begin {

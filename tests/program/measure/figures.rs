@@ -3,19 +3,20 @@
 use gravitile::gpu::Gpu;
 use gravitile::measure::figures::{FIGURES, Figure};
 use gravitile::measure::{
-    Ceiling, Kind, Record, Session, Sizes, read_json_lines, report, to_csv, to_json_lines,
+    BenchSession, BenchSizes, Ceiling, Record, RecordKind, read_json_lines, report, to_csv,
+    to_json_lines,
 };
 
 use super::common::{self, gpu};
 
 /// The quick sizes without time limits, however slow the machine.
-fn sizes() -> Sizes {
-    Sizes {
+fn sizes() -> BenchSizes {
+    BenchSizes {
         figure_secs: 600.0,
         sample_secs: 600.0,
         runs_secs: 600.0,
         rounds: (2, 2),
-        ..Sizes::quick()
+        ..BenchSizes::quick()
     }
 }
 
@@ -26,7 +27,7 @@ fn measure(figure: &Figure, with_gpu: bool, samples: usize) -> (Vec<Record>, boo
         left = left.saturating_sub(1);
         left > 0
     };
-    let mut session = Session::new(with_gpu.then(gpu), sizes(), &mut going);
+    let mut session = BenchSession::new(with_gpu.then(gpu), sizes(), &mut going);
     figure.measure(&mut session).unwrap();
     (session.records.clone(), session.is_stopped())
 }
@@ -51,13 +52,13 @@ fn every_figure_is_measured_written_and_drawn() {
         let own: Vec<_> = records.iter().filter(|r| r.figure == figure.name).collect();
         // Compiler output is tested in tests/library/instructions.rs; software adapters provide none.
         if figure.name == "instructions" {
-            let skipped = own.iter().filter(|r| r.kind == Kind::Skipped);
+            let skipped = own.iter().filter(|r| r.kind == RecordKind::Skipped);
             assert!(skipped.clone().count() >= 1);
             assert!(skipped.into_iter().all(|r| r.remark.is_some()));
             round_trip_and_draw(&records);
             continue;
         }
-        let measured = own.iter().filter(|r| r.kind != Kind::Skipped).count();
+        let measured = own.iter().filter(|r| r.kind != RecordKind::Skipped).count();
         // The score has three numbers of bodies; at quick sizes one device is timed at two.
         let least = match figure.name {
             "score" => 3,
@@ -65,12 +66,12 @@ fn every_figure_is_measured_written_and_drawn() {
             _ => 5,
         };
         assert!(measured >= least, "{}: {measured} measured of {}", figure.name, own.len());
-        for record in own.iter().filter(|r| r.kind == Kind::Forces) {
+        for record in own.iter().filter(|r| r.kind == RecordKind::Forces) {
             assert!(record.samples.len() >= 2 && record.rms_error.unwrap() < 1e-5, "{record:?}");
             assert!(!record.method.is_empty() && !record.device.driver.is_empty());
             assert_eq!(record.kernel.is_some(), record.predicted_per_sec.is_some());
         }
-        for record in own.iter().filter(|r| r.kind == Kind::Derivatives) {
+        for record in own.iter().filter(|r| r.kind == RecordKind::Derivatives) {
             assert_derivatives_consistent(record);
         }
         if figure.name.starts_with("devices") {
@@ -92,7 +93,7 @@ fn every_figure_is_measured_written_and_drawn() {
 fn assert_devices_are_compared(figure: &str, suffixes: &[&str], plots: usize) {
     let figure = FIGURES.iter().find(|other| other.name == figure).unwrap();
     let mut going = |_: f64, _: &str| true;
-    let mut session = Session::new(Some(gpu()), sizes(), &mut going);
+    let mut session = BenchSession::new(Some(gpu()), sizes(), &mut going);
     session.others = vec![Gpu::open_blocking(&common::adapter_request()).unwrap()];
     let kept = std::cell::Cell::new(0);
     session.keep = Some(Box::new(|records| {
@@ -109,7 +110,7 @@ fn assert_devices_are_compared(figure: &str, suffixes: &[&str], plots: usize) {
             let own: Vec<_> = records.iter().filter(|r| r.series == named).collect();
             assert!(!own.is_empty(), "{named} is missing");
             for record in own {
-                assert_eq!(record.kind, Kind::Devices, "{record:?}");
+                assert_eq!(record.kind, RecordKind::Devices, "{record:?}");
                 let facts = record.devices.as_ref().unwrap();
                 assert_eq!(facts.devices, devices);
                 assert_eq!(facts.exchanging > 0.0, devices == 2, "{named}: {facts:?}");
@@ -151,10 +152,10 @@ fn without_a_gpu_the_cpu_rows_are_measured() {
         let (records, _) = measure(figure, false, usize::MAX);
         assert!(records.iter().all(|r| r.device.is_cpu()), "{}", figure.name);
         if ["precision", "order", "blocks"].contains(&figure.name) {
-            assert!(records.iter().any(|r| r.kind != Kind::Skipped), "{}", figure.name);
+            assert!(records.iter().any(|r| r.kind != RecordKind::Skipped), "{}", figure.name);
         }
         if ["table", "n", "sinks", "crossover"].contains(&figure.name) {
-            assert!(records.iter().any(|r| r.kind == Kind::Forces), "{}", figure.name);
+            assert!(records.iter().any(|r| r.kind == RecordKind::Forces), "{}", figure.name);
         }
         if !records.is_empty() {
             round_trip_and_draw(&records);
@@ -190,10 +191,10 @@ fn kernels_beyond_the_adapter_limits_are_skipped_with_reason() {
     let baseline = super::common::baseline();
     let figure = FIGURES.iter().find(|figure| figure.name == "p").unwrap();
     let mut going = |_: f64, _: &str| true;
-    let mut session = Session::new(Some(baseline), sizes(), &mut going);
+    let mut session = BenchSession::new(Some(baseline), sizes(), &mut going);
     figure.measure(&mut session).unwrap();
     let skipped: Vec<_> =
-        session.records.iter().filter(|record| record.kind == Kind::Skipped).collect();
+        session.records.iter().filter(|record| record.kind == RecordKind::Skipped).collect();
     // 256 threads per workgroup are the baseline: p = 512 and 1024 at three sizes.
     assert_eq!(skipped.len(), 6);
     for record in skipped {
@@ -229,13 +230,13 @@ fn every_tier_and_order_is_measured_or_skipped_with_reason() {
         let own: Vec<_> = records.iter().filter(|r| r.series == tier).collect();
         assert!(!own.is_empty(), "{tier}");
         for record in own {
-            let is_explained = record.kind == Kind::Skipped && record.remark.is_some();
+            let is_explained = record.kind == RecordKind::Skipped && record.remark.is_some();
             assert!(is_explained || record.direct.as_ref().unwrap().potential, "{record:?}");
         }
     }
     // Coarser tiers have larger errors: a tier computed in another precision would be noticed.
     let rms = |tier: &str| {
-        let own = records.iter().filter(|r| r.series == tier && r.kind == Kind::Derivatives);
+        let own = records.iter().filter(|r| r.series == tier && r.kind == RecordKind::Derivatives);
         own.filter_map(|r| r.rms_error).fold(0.0, f64::max)
     };
     assert!(rms("gpu single") > 2.0 * rms("gpu double-single"), "{}", rms("gpu single"));
@@ -283,12 +284,12 @@ fn block_runs_conserve_energy_and_count_steps() {
 fn runs_beyond_the_time_limit_are_skipped_with_reason() {
     let figure = FIGURES.iter().find(|figure| figure.name == "blocks").unwrap();
     let mut going = |_: f64, _: &str| true;
-    let sizes = Sizes { runs_secs: 0.0, ..sizes() };
-    let mut session = Session::new(None, sizes, &mut going);
+    let sizes = BenchSizes { runs_secs: 0.0, ..sizes() };
+    let mut session = BenchSession::new(None, sizes, &mut going);
     figure.measure(&mut session).unwrap();
     assert!(!session.records.is_empty());
     for record in &session.records {
-        assert_eq!(record.kind, Kind::Skipped);
+        assert_eq!(record.kind, RecordKind::Skipped);
         assert!(record.remark.as_ref().unwrap().contains("left out"), "{record:?}");
         assert!(record.run.is_some() && record.x >= 32.0);
     }

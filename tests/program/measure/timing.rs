@@ -2,7 +2,7 @@
 
 use gravitile::forces::direct::gpu::KernelConfig;
 use gravitile::gpu::blocking;
-use gravitile::measure::{KernelTimer, Method, Stopwatch, Summary, Timer, interleave};
+use gravitile::measure::{KernelTimer, Stopwatch, Summary, Timer, TimingMethod, interleave};
 
 use super::common::gpu;
 
@@ -54,15 +54,15 @@ fn kernels_beyond_the_adapter_limits_are_refused() {
 fn stopwatch_works_with_both_clocks() {
     let gpu = gpu();
     let mut wall = Stopwatch::by_wall_clock(&gpu);
-    assert_eq!(wall.method(), Method::WallClock);
+    assert_eq!(wall.method(), TimingMethod::WallClock);
     assert!(blocking(wall.time(|_| ())).unwrap() > 0.0);
     let mut own = Stopwatch::new(&gpu);
     if gpu.tier.timestamps {
-        assert_eq!(own.method(), Method::GpuTimestamps);
+        assert_eq!(own.method(), TimingMethod::GpuTimestamps);
     }
     // A coarse clock may measure no time for an empty pass; then `doubt` gives the reason.
     let secs = blocking(own.time(|_| ())).unwrap();
-    assert!(secs > 0.0 && (own.method() == Method::GpuTimestamps) == own.doubt().is_none());
+    assert!(secs > 0.0 && (own.method() == TimingMethod::GpuTimestamps) == own.doubt().is_none());
 }
 
 /// A span includes the time between its passes, and is at most the wall-clock time.
@@ -70,7 +70,7 @@ fn stopwatch_works_with_both_clocks() {
 fn span_covers_first_to_last_pass() {
     let gpu = gpu();
     for mut watch in [Stopwatch::new(&gpu), Stopwatch::by_wall_clock(&gpu)] {
-        let stamped = watch.method() == Method::GpuTimestamps;
+        let stamped = watch.method() == TimingMethod::GpuTimestamps;
         let pause = std::time::Duration::from_millis(20);
         let start = std::time::Instant::now();
         let secs = pollster::block_on(watch.span(async |stamps: Option<&wgpu::QuerySet>| {

@@ -1,6 +1,6 @@
 //! Mutations of snapshots in several files.
 
-use gravitile::snapshot::{ReadOptions, Snapshot, Source, WriteOptions, read_with};
+use gravitile::snapshot::{ReadOptions, Snapshot, SnapshotSource, WriteOptions, read_with};
 
 use super::mutator::{Random, mutant};
 use super::watch::{Mutant, try_all};
@@ -15,8 +15,8 @@ fn write(snapshot: &Snapshot, format: &str, files: usize) -> Files {
 }
 
 fn read(files: &Files, options: &ReadOptions) -> Result<bool, String> {
-    let parts = files.iter().map(|(name, bytes)| Source::bytes(name, bytes));
-    let read = read_with(Source::parts(parts), options);
+    let parts = files.iter().map(|(name, bytes)| SnapshotSource::bytes(name, bytes));
+    let read = read_with(SnapshotSource::parts(parts), options);
     judge(read, "gadget2", |text| text.starts_with("some"))
 }
 

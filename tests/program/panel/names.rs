@@ -1,7 +1,8 @@
 //! Very long names, and the singular for one body.
 
 use egui_kittest::kittest::Queryable;
-use gravitile_app::panel::{Input, Tab};
+use gravitile::settings::InputRequest;
+use gravitile_app::panel::Tab;
 
 use super::world::{PANEL, World, cut_off};
 
@@ -9,7 +10,7 @@ use super::world::{PANEL, World, cut_off};
 fn long_name_does_not_widen_the_panel() {
     let mut world = World::on(Tab::Scene);
     let name = "step_0000000004-meets-step_0000000001-once-more.toml";
-    world.input = Input::named(format!("/a/long/way/to/{name}"));
+    world.input = InputRequest::named(format!("/a/long/way/to/{name}"));
     let mut harness = world.shown(1100.0);
     harness.run_steps(5);
     let width = harness.state().panel.width;
@@ -21,7 +22,7 @@ fn long_name_does_not_widen_the_panel() {
 fn one_body_is_singular() {
     let mut world = World::on(Tab::Scene);
     world.count = 1;
-    world.input = Input::named("a/lonely-star.gvt");
+    world.input = InputRequest::named("a/lonely-star.gvt");
     let harness = world.shown(640.0);
     assert!(harness.query_by_label("1 body from a file").is_some());
 }

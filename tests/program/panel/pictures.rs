@@ -48,8 +48,9 @@ fn scene_with_an_encounter() {
         speed: gravitile::units::Measure { factor: 262.0, name: "km/s".to_owned() },
     };
     world.panel.scene.offer_encounter(offer);
-    world.input =
-        gravitile_app::panel::Input::named("a/snapshot/with/a/rather/long/path/galaxy-0001.gvt");
+    world.input = gravitile::settings::InputRequest::named(
+        "a/snapshot/with/a/rather/long/path/galaxy-0001.gvt",
+    );
     assert_picture(world.shown(480.0), "encounter");
 }
 

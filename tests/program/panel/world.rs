@@ -18,10 +18,11 @@ use gravitile::live::{
     Status, TimeKeeper,
 };
 use gravitile::scene::{Moment, RunHints, Scene};
+use gravitile::settings::InputRequest;
 use gravitile::sim::{DevicePart, EngineKind, Settings};
 use gravitile::units::Units;
 use gravitile_app::panel::{
-    Action, Bookmark, Facts, History, Input, Integration, Panel, PastMark, Shared, Tab, ViewChoice,
+    Action, Bookmark, DeviceSharing, Facts, History, Integration, Panel, PastMark, Tab, ViewChoice,
     background, style,
 };
 
@@ -33,7 +34,7 @@ pub const PANEL: f32 = 360.0;
 /// Everything behind [`Facts`], with the panel and the actions it returned.
 pub struct World {
     pub gpu: Arc<Gpu>,
-    pub input: Input,
+    pub input: InputRequest,
     pub hints: RunHints,
     pub units: Units,
     pub count: usize,
@@ -112,7 +113,7 @@ impl World {
         let keeper = TimeKeeper::new(hints.until / 30.0);
         let mut world = Self {
             gpu: baseline(),
-            input: Input::named("galaxy-collision"),
+            input: InputRequest::named("galaxy-collision"),
             hints,
             units: scene.units.clone(),
             count,
@@ -205,7 +206,7 @@ impl World {
             method: self.method.unwrap_or(self.engine.method()),
             engine_reason: &self.engine_reason,
             engine_text: &self.engine_text,
-            shared: Shared {
+            shared: DeviceSharing {
                 adapters: &self.adapters,
                 parts: &self.parts,
                 measured: self.measured.as_deref(),

@@ -100,7 +100,7 @@ pub struct Args {
 }
 
 /// What was measured of one snapshot.
-struct Measured {
+struct SnapshotAnalysis {
     input: String,
     time: f64,
     /// Names of the components.
@@ -112,7 +112,7 @@ struct Measured {
     rings: Vec<(Option<u8>, Vec<Ring>)>,
 }
 
-impl Measured {
+impl SnapshotAnalysis {
     fn name(&self, component: Option<u8>) -> &str {
         component.map_or("all", |component| &self.names[usize::from(component)])
     }
@@ -237,7 +237,7 @@ fn measure(
     potentials: &mut Potentials,
     with_shells: bool,
     with_rings: bool,
-) -> Result<Measured, Error> {
+) -> Result<SnapshotAnalysis, Error> {
     let bodies = &input.snapshot.bodies;
     let potential = potentials.compute(input)?;
     let groups = groups(bodies, &args.fractions, potential.as_deref())?;
@@ -290,7 +290,7 @@ fn measure(
         }
     }
     let time = input.snapshot.time;
-    Ok(Measured { input: request.input.clone(), time, names, groups, shells, rings })
+    Ok(SnapshotAnalysis { input: request.input.clone(), time, names, groups, shells, rings })
 }
 
 // Potentials for the bound mass.

@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use super::super::options::check_output;
-use super::Measured;
+use super::SnapshotAnalysis;
 use gravitile::analysis::Shell;
 use gravitile::error::{Error, Result};
 use gravitile::files::replace;
-use gravitile::measure::plot::{Axis, Curve, CurvePoint, GREY, Plot};
+use gravitile::measure::plot::{Curve, CurvePoint, GREY, Plot, PlotAxis};
 use gravitile::messages;
 use gravitile::units::Units;
 
@@ -23,7 +23,11 @@ pub(super) fn check(folder: &Path, force: bool) -> Result<()> {
 }
 
 /// Draws what there is to see; returns the files.
-pub(super) fn write(folder: &Path, found: &[Measured], units: &Units) -> Result<Vec<String>> {
+pub(super) fn write(
+    folder: &Path,
+    found: &[SnapshotAnalysis],
+    units: &Units,
+) -> Result<Vec<String>> {
     std::fs::create_dir_all(folder).map_err(|e| Error::io("create the folder", folder, e))?;
     let (Some(first), Some(last)) = (found.first(), found.last()) else { return Ok(Vec::new()) };
     let mut plots = vec![
@@ -58,8 +62,8 @@ fn quotient(above: &str, below: &str, power: &str) -> String {
     }
 }
 
-fn radius(units: &Units) -> Axis {
-    Axis::decades(&label("radius", &units.length))
+fn radius(units: &Units) -> PlotAxis {
+    PlotAxis::decades(&label("radius", &units.length))
 }
 
 /// A logarithmic axis shows no zeros.
@@ -68,12 +72,12 @@ fn positive(points: impl Iterator<Item = (f64, f64)>) -> Vec<CurvePoint> {
 }
 
 /// The name of a curve, which may come from a file.
-fn name(measured: &Measured, component: Option<u8>) -> String {
+fn name(measured: &SnapshotAnalysis, component: Option<u8>) -> String {
     messages::piece(measured.name(component))
 }
 
 /// One curve per group of a snapshot, and its number.
-fn curves(measured: &Measured, value: fn(&Shell) -> f64) -> Vec<Curve> {
+fn curves(measured: &SnapshotAnalysis, value: fn(&Shell) -> f64) -> Vec<Curve> {
     let groups = measured.groups.iter().zip(&measured.shells).take(MOST_CURVES);
     let curve = |(k, (group, shells)): (usize, (&gravitile::analysis::Group, &Vec<Shell>))| {
         let points = positive(shells.iter().map(|shell| (shell.radius(), value(shell))));
@@ -82,26 +86,31 @@ fn curves(measured: &Measured, value: fn(&Shell) -> f64) -> Vec<Curve> {
     groups.enumerate().map(curve).collect()
 }
 
-fn density(first: &Measured, last: &Measured, is_later: bool, units: &Units) -> Plot {
+fn density(
+    first: &SnapshotAnalysis,
+    last: &SnapshotAnalysis,
+    is_later: bool,
+    units: &Units,
+) -> Plot {
     let mut all = curves(last, |shell| shell.density);
     if let Some(shells) = first.shells.first().filter(|_| is_later) {
         let points = positive(shells.iter().map(|shell| (shell.radius(), shell.density)));
         all.push(Curve::predicted(format!("all at t = {}", first.time), points, GREY));
     }
     let unit = quotient(&units.mass, &units.length, "\u{b3}");
-    let y = Axis::decades(&label("density", &unit));
+    let y = PlotAxis::decades(&label("density", &unit));
     Plot::lines(format!("Density at t = {}", last.time), radius(units), y, all)
 }
 
 /// Radial dispersions as lines, tangential ones dashed.
-fn dispersion(last: &Measured, units: &Units) -> Plot {
+fn dispersion(last: &SnapshotAnalysis, units: &Units) -> Plot {
     let mut all = curves(last, |shell| shell.motion.sigma_r);
     for mut curve in curves(last, |shell| shell.motion.sigma_t) {
         curve = Curve::predicted(format!("{}, tangential", curve.name), curve.points, curve.colour);
         all.push(curve);
     }
     let unit = quotient(&units.length, &units.time, "");
-    let y = Axis::linear(&label("dispersion", &unit));
+    let y = PlotAxis::linear(&label("dispersion", &unit));
     let title = format!(
         "Radial and tangential velocity dispersion, in one dimension, at t = {}",
         last.time
@@ -109,7 +118,7 @@ fn dispersion(last: &Measured, units: &Units) -> Plot {
     Plot::lines(title, radius(units), y, all)
 }
 
-fn surface_density(last: &Measured, units: &Units) -> Plot {
+fn surface_density(last: &SnapshotAnalysis, units: &Units) -> Plot {
     let curve =
         |(k, (component, rings)): (usize, &(Option<u8>, Vec<gravitile::analysis::Ring>))| {
             let points = rings.iter().map(|ring| (ring.radius(), ring.surface_density));
@@ -117,22 +126,22 @@ fn surface_density(last: &Measured, units: &Units) -> Plot {
         };
     let all = last.rings.iter().take(MOST_CURVES).enumerate().map(curve).collect();
     let unit = quotient(&units.mass, &units.length, "\u{b2}");
-    let x = Axis::linear(&label("radius in the plane", &units.length));
-    let y = Axis::decades(&label("surface density", &unit));
+    let x = PlotAxis::linear(&label("radius in the plane", &units.length));
+    let y = PlotAxis::decades(&label("surface density", &unit));
     Plot::lines(format!("Surface density at t = {}", last.time), x, y, all)
 }
 
 /// The half-mass radius of each group over time.
-fn radii(found: &[Measured], units: &Units) -> Plot {
+fn radii(found: &[SnapshotAnalysis], units: &Units) -> Plot {
     let first = &found[0];
     let groups = first.groups.iter().take(MOST_CURVES).enumerate().map(|(k, group)| {
-        let of = |measured: &Measured| {
+        let of = |measured: &SnapshotAnalysis| {
             let same = measured.groups.iter().find(|other| other.component == group.component)?;
             Some(CurvePoint::at(measured.time, same.half_mass_radius))
         };
         Curve::measured(name(first, group.component), found.iter().filter_map(of).collect(), k)
     });
     let all: Vec<Curve> = groups.collect();
-    let y = Axis::fitting(&label("half-mass radius", &units.length), &all);
-    Plot::lines("Half-mass radii over time", Axis::linear(&label("time", &units.time)), y, all)
+    let y = PlotAxis::fitting(&label("half-mass radius", &units.length), &all);
+    Plot::lines("Half-mass radii over time", PlotAxis::linear(&label("time", &units.time)), y, all)
 }

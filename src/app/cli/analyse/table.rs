@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Args, Measured};
-use gravitile::analysis::{Group, Motion, Ring, Shell};
+use super::{Args, SnapshotAnalysis};
+use gravitile::analysis::{Group, MotionStatistics, Ring, Shell};
 use gravitile::glam::DVec3;
 use gravitile::messages;
 use gravitile::units::Units;
@@ -16,7 +16,7 @@ type Vector = fn(&Group) -> DVec3;
 
 /// The requested table: rows per snapshot and component (and shell or ring), after comments with
 /// the units.
-pub(super) fn csv(found: &[Measured], units: &Units, args: &Args) -> String {
+pub(super) fn csv(found: &[SnapshotAnalysis], units: &Units, args: &Args) -> String {
     let mut text = header(units);
     if args.profile {
         let columns = shell_columns();
@@ -65,7 +65,7 @@ fn heading<T>(columns: &Columns<T>) -> String {
 
 fn rows<T>(
     text: &mut String,
-    measured: &Measured,
+    measured: &SnapshotAnalysis,
     component: Option<u8>,
     entries: &[T],
     columns: &Columns<T>,
@@ -146,7 +146,7 @@ fn group_columns(fractions: &[f64], with_bound: bool) -> Columns<Group> {
     columns
 }
 
-fn motion_columns<T: 'static>(columns: &mut Columns<T>, of: fn(&T) -> &Motion) {
+fn motion_columns<T: 'static>(columns: &mut Columns<T>, of: fn(&T) -> &MotionStatistics) {
     column(columns, "v_r", move |entry| of(entry).radial);
     column(columns, "sigma_r", move |entry| of(entry).sigma_r);
     column(columns, "sigma_t", move |entry| of(entry).sigma_t);
@@ -184,7 +184,7 @@ fn ring_columns() -> Columns<Ring> {
 }
 
 /// Everything measured of a snapshot. NaN becomes null.
-pub(super) fn json(measured: &Measured) -> Value {
+pub(super) fn json(measured: &SnapshotAnalysis) -> Value {
     let object = |names: Vec<(&str, Value)>| -> Value {
         Value::Object(names.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
     };

@@ -6,14 +6,14 @@ use anyhow::Result;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::options::{Measured, OwnKernel};
+use super::options::{MeasurableEngines, OwnKernel};
 use super::{Ended, child, print};
 use gravitile::forces::direct::gpu::{KernelConfig, own, tiers};
 use gravitile::forces::{EngineKind, Method, Placement, Precision, Tools};
 use gravitile::gpu::{AdapterRequest, DeviceClass, Gpu};
 use gravitile::measure::{
-    self, Case, DirectCase, DirectRow, EngineRow, ErrorStats, Finding, ForceErrors, Row, StepsRow,
-    TreeRow, grouped,
+    self, CaseResult, DirectCase, DirectRow, EngineRow, ErrorStats, Finding, ForceErrors,
+    KernelCase, StepsRow, TreeRow, grouped,
 };
 use gravitile::settings::{KernelRequest, MethodRequest};
 
@@ -41,7 +41,7 @@ pub struct Args {
     own: OwnKernel,
 }
 
-const MEASURED: Measured = Measured {
+const MEASURED: MeasurableEngines = MeasurableEngines {
     engines: &[EngineKind::Auto, EngineKind::Gpu, EngineKind::Cpu],
     methods: &[Method::Direct, Method::Tree],
     what: "these are compared with the reference",
@@ -74,11 +74,11 @@ pub fn main(args: &Args) -> Result<Ended> {
     check_all(plan, is_software, args.json)
 }
 
-fn check(part: &Part) -> Result<Results> {
-    Ok(Results::of(&(part.check)()?, part.table))
+fn check(part: &CheckGroup) -> Result<CheckResults> {
+    Ok(CheckResults::of(&(part.check)()?, part.table))
 }
 
-fn check_all(mut plan: Plan, is_software: bool, as_json: bool) -> Result<Ended> {
+fn check_all(mut plan: CheckPlan, is_software: bool, as_json: bool) -> Result<Ended> {
     let show = |text: &str| if as_json { Ok(()) } else { print::text(text) };
     show(&plan.heading)?;
     let bar = print::bar(plan.parts.len() as u64, "checking");
@@ -137,11 +137,11 @@ fn check_all(mut plan: Plan, is_software: bool, as_json: bool) -> Result<Ended> 
 }
 
 /// Checks a part in a separate process, whose memory is limited.
-fn check_isolated(number: usize) -> Result<Result<Results, child::Died>> {
+fn check_isolated(number: usize) -> Result<Result<CheckResults, child::Died>> {
     let arguments = child::arguments_with(&["--part", &number.to_string()]);
     let outcome = child::run(&arguments, Some(MOST_MEMORY))?;
     Ok(match outcome {
-        Ok(text) => Ok(serde_json::from_str::<Option<Results>>(&text)?.unwrap_or_default()),
+        Ok(text) => Ok(serde_json::from_str::<Option<CheckResults>>(&text)?.unwrap_or_default()),
         Err(died) => Err(died),
     })
 }
@@ -261,7 +261,7 @@ impl Table {
 
 /// Cases as text and as rows for `--json`.
 #[derive(Default, Serialize, Deserialize)]
-pub struct Results {
+pub struct CheckResults {
     pub text: String,
     pub failed: usize,
     /// How many were compared with f64, and how many of these passed.
@@ -269,7 +269,7 @@ pub struct Results {
     pub rows: Vec<Value>,
 }
 
-impl Results {
+impl CheckResults {
     /// The lines of the table, and one for each case that did not pass.
     pub fn of(cases: &[Checked], table: &Table) -> Self {
         let groups = grouped(cases.iter().map(|one| (&one.group, one)));
@@ -290,7 +290,7 @@ impl Results {
 // of an adapter; the CPU's engines; the tree.
 
 /// Cases that are checked and reported together.
-pub struct Part {
+pub struct CheckGroup {
     /// Its name, should it not be checked.
     pub name: String,
     /// The key of its rows in the JSON object.
@@ -300,10 +300,10 @@ pub struct Part {
 }
 
 /// Everything that a call of `gravitile check` compares.
-pub struct Plan {
+pub struct CheckPlan {
     /// What is checked, above the table.
     pub heading: String,
-    pub parts: Vec<Part>,
+    pub parts: Vec<CheckGroup>,
     /// The JSON object before the parts are added.
     pub json: Value,
     /// Lines on what is not compared.
@@ -317,10 +317,10 @@ fn part<C: Clone + 'static, R: 'static>(
     cases: &[C],
     check: impl Fn(&C) -> gravitile::error::Result<R> + 'static,
     show: fn(&R) -> Checked,
-) -> Part {
+) -> CheckGroup {
     let cases = cases.to_vec();
     let check = move || cases.iter().map(|case| Ok(show(&check(case)?))).collect();
-    Part { name, key, table, check: Box::new(check) }
+    CheckGroup { name, key, table, check: Box::new(check) }
 }
 
 fn of_adapter(gpu: Option<&Arc<Gpu>>) -> (String, Value) {
@@ -337,29 +337,35 @@ fn of_adapter(gpu: Option<&Arc<Gpu>>) -> (String, Value) {
 }
 
 /// The engines of the processor.
-pub fn of_engines() -> Plan {
+pub fn of_engines() -> CheckPlan {
     let check = || {
         let rows = measure::check_engines(Placement::Cpu, Method::Direct, &Tools::default())?;
         Ok(rows.iter().map(engine).collect())
     };
     let name = "engines".to_owned();
-    let parts = vec![Part { name, key: "engines", table: &ENGINES, check: Box::new(check) }];
-    Plan { heading: String::new(), parts, json: json!({}), notes: String::new(), is_risky: false }
+    let parts = vec![CheckGroup { name, key: "engines", table: &ENGINES, check: Box::new(check) }];
+    CheckPlan {
+        heading: String::new(),
+        parts,
+        json: json!({}),
+        notes: String::new(),
+        is_risky: false,
+    }
 }
 
 /// The tree on `gpu`, or on the processor.
-pub fn of_tree(gpu: Option<&Arc<Gpu>>) -> Plan {
+pub fn of_tree(gpu: Option<&Arc<Gpu>>) -> CheckPlan {
     let parts = measure::tree_cases(gpu.map(Arc::as_ref)).into_iter().map(|case| {
         let gpu = gpu.cloned();
         let about = (case.shape.to_string(), "cases", &TREE);
         part(about, &[case], move |case| measure::check_tree(gpu.as_deref(), *case), tree)
     });
     let (heading, json) = of_adapter(gpu);
-    Plan { heading, parts: parts.collect(), json, notes: String::new(), is_risky: false }
+    CheckPlan { heading, parts: parts.collect(), json, notes: String::new(), is_risky: false }
 }
 
 /// All kernels and tiers of an adapter, or a kernel of the user's `own`, with what its threads touch.
-pub fn of_kernels(gpu: &Arc<Gpu>, own: Option<KernelConfig>) -> Result<Plan> {
+pub fn of_kernels(gpu: &Arc<Gpu>, own: Option<KernelConfig>) -> Result<CheckPlan> {
     let (cases, skipped) = match own {
         Some(own) => (measure::cases_of(gpu, own)?, Vec::new()),
         None => measure::cases(gpu),
@@ -377,13 +383,18 @@ pub fn of_kernels(gpu: &Arc<Gpu>, own: Option<KernelConfig>) -> Result<Plan> {
     }
     for cases in cases.chunk_by(|a, b| a.config == b.config) {
         let (gpu, about) = (Arc::clone(gpu), (cases[0].config.to_string(), "cases", &KERNELS));
-        parts.push(part(about, cases, move |case: &Case| measure::check(&gpu, *case), kernel));
+        parts.push(part(
+            about,
+            cases,
+            move |case: &KernelCase| measure::check(&gpu, *case),
+            kernel,
+        ));
     }
     let mut absent = Vec::new();
     if own.is_none() {
         let check = {
             let gpu = Arc::clone(gpu);
-            move |case: &Case| measure::check_steps(&gpu, *case)
+            move |case: &KernelCase| measure::check_steps(&gpu, *case)
         };
         let about = (STEPS.to_owned(), "steps_in_one_workgroup", &KERNELS);
         parts.push(part(about, &measure::steps_cases(gpu), check, steps));
@@ -419,7 +430,7 @@ pub fn of_kernels(gpu: &Arc<Gpu>, own: Option<KernelConfig>) -> Result<Plan> {
     for key in ["accesses", "cases", "steps_in_one_workgroup", "forces_with_derivatives"] {
         json[key] = json!([]);
     }
-    Ok(Plan { heading, parts, json, notes, is_risky: true })
+    Ok(CheckPlan { heading, parts, json, notes, is_risky: true })
 }
 
 const ACCESSES: Table = Table { by: &[("what its threads do", 92)], errors: &[] };
@@ -450,8 +461,8 @@ const KERNELS: Table = Table {
     ],
 };
 
-fn kernel(row: &Row) -> Checked {
-    let Case { config, potential, softening, sinks, sources, .. } = row.case;
+fn kernel(row: &CaseResult) -> Checked {
+    let KernelCase { config, potential, softening, sinks, sources, .. } = row.case;
     Checked {
         passed: row.passed(),
         group: vec![config.to_string()],
@@ -629,7 +640,7 @@ mod checked_tests {
             checked("two", f64::INFINITY, "wrote past its end"),
             checked("one", 3e-7, ""),
         ];
-        let results = Results::of(&cases, &TABLE);
+        let results = CheckResults::of(&cases, &TABLE);
         let lines: Vec<&str> = results.text.lines().collect();
         assert_eq!(lines[0], "one       2      3.0e-7   ok");
         assert_eq!(lines[1], "two       1      inf      FAILED");

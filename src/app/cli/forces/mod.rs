@@ -80,10 +80,10 @@ pub fn main(args: &Args) -> Result<Ended> {
         false => None,
     };
     let plain = with_derivatives.is_none();
-    let files = Files::of(args)?;
+    let files = TablePaths::of(args)?;
     let input = args.input.load(args.eps)?;
     print::notes(&input.snapshot.notes);
-    let evaluation = Evaluation::of(&input, args.eps, options)?;
+    let evaluation = ForcesTask::of(&input, args.eps, options)?;
     let engine = match with_derivatives {
         Some(engine) => engine,
         None => plain_engine(&mut settings, evaluation.bodies.len())?,
@@ -100,7 +100,7 @@ pub fn main(args: &Args) -> Result<Ended> {
     };
     drop(waiting);
     files.write(&evaluation, &found)?;
-    let report = Report {
+    let report = ForcesReport {
         evaluation: &evaluation,
         notes: &input.snapshot.notes,
         engine: engine.as_ref(),
@@ -117,13 +117,13 @@ pub fn main(args: &Args) -> Result<Ended> {
 }
 
 /// Where the tables go.
-struct Files {
+struct TablePaths {
     out: Option<PathBuf>,
     /// Where the lists of neighbours go.
     lists: Option<PathBuf>,
 }
 
-impl Files {
+impl TablePaths {
     /// The requested files.
     ///
     /// # Errors
@@ -138,8 +138,8 @@ impl Files {
         Ok(Self { out, lists })
     }
 
-    fn write(&self, evaluation: &Evaluation, found: &Forces) -> Result<(), Error> {
-        let Evaluation { bodies, options, .. } = evaluation;
+    fn write(&self, evaluation: &ForcesTask, found: &Forces) -> Result<(), Error> {
+        let ForcesTask { bodies, options, .. } = evaluation;
         if let Some(path) = &self.out {
             replace_with(path, |out| table(out, options, bodies, found))?;
         }
@@ -193,8 +193,8 @@ fn plain_engine(settings: &mut Settings, n: usize) -> Result<Box<dyn ForceEngine
 // What `gravitile forces` found, as text, JSON and tables.
 
 /// One evaluation of all bodies on all.
-struct Report<'a> {
-    evaluation: &'a Evaluation<'a>,
+struct ForcesReport<'a> {
+    evaluation: &'a ForcesTask<'a>,
     /// What was assumed about the bodies.
     notes: &'a [String],
     engine: &'a dyn ForceEngine,
@@ -204,13 +204,13 @@ struct Report<'a> {
     /// Differences from f64 by quantity; empty if not compared.
     errors: Vec<(&'static str, ErrorStats)>,
     /// Where the tables were written.
-    files: &'a Files,
+    files: &'a TablePaths,
 }
 
-impl Report<'_> {
+impl ForcesReport<'_> {
     /// Each pair counts once, and so does the external field.
     fn potential_energy(&self) -> f64 {
-        let Evaluation { bodies, field, .. } = self.evaluation;
+        let ForcesTask { bodies, field, .. } = self.evaluation;
         let each = self.found.potential.iter().zip(&bodies.mass).zip(&bodies.position);
         gravitile::math::sum(each.map(|((phi, m), x)| 0.5 * m * (phi + field.potential(*x))))
     }
@@ -419,7 +419,7 @@ pub fn lists_path(out: &Path) -> PathBuf {
 }
 
 /// What to compute, by one engine or by several that are compared.
-struct Evaluation<'a> {
+struct ForcesTask<'a> {
     pub bodies: &'a Bodies,
     pub eps: f64,
     /// Masses times the gravitational constant.
@@ -431,7 +431,7 @@ struct Evaluation<'a> {
     pub options: &'a DerivativeOptions,
 }
 
-impl<'a> Evaluation<'a> {
+impl<'a> ForcesTask<'a> {
     /// An evaluation for these bodies, softened by `eps` or by a length that suits them.
     pub fn of(
         input: &'a Input,
@@ -452,7 +452,7 @@ impl<'a> Evaluation<'a> {
         InField::engine(engine, self.field.clone())
     }
 
-    /// Computes everything with this engine, which is [`Evaluation::in_field`]. Snaps need the accelerations of a first pass.
+    /// Computes everything with this engine, which is [`ForcesTask::in_field`]. Snaps need the accelerations of a first pass.
     pub fn by(&self, engine: &mut dyn ForceEngine) -> Result<Forces, Error> {
         let mut found = Forces::default();
         let mut acceleration = Vec::new();

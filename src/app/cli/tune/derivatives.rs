@@ -7,17 +7,17 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::{
-    Args, Ended, Row, Table, check_duration, check_not_interrupted, hold_races, interrupt, open,
-    report, rounded, row,
+    Args, Ended, RaceRow, RaceTable, check_duration, check_not_interrupted, hold_races, interrupt,
+    open, report, rounded, row,
 };
 use gravitile::error::Error;
-use gravitile::forces::direct::gpu::tiers::{Fitted, Shape, sinks_class, sources_class};
+use gravitile::forces::direct::gpu::tiers::{Fitted, TierShape, sinks_class, sources_class};
 use gravitile::forces::{Order, Precision};
 use gravitile::gpu::blocking;
 use gravitile::measure::DerivativesTimer;
 use gravitile::messages::any_of;
-use gravitile::tune::{Watch, race};
-use gravitile::tuned::{DerivativesChoice, Device, Kernels, Store};
+use gravitile::tune::{RaceClock, race};
+use gravitile::tuned::{DerivativesChoice, KernelSources, TunedDevice, TunedStore};
 
 /// Numbers of sources that are tuned by default.
 pub const SIZES: [usize; 4] = [4096, 16_384, 131_072, 524_288];
@@ -27,12 +27,12 @@ const SINKS: [usize; 8] = [1, 4, 16, 64, 256, 1024, 4096, 16_384];
 
 /// Which forces are tuned.
 #[derive(Clone, Copy)]
-pub struct Kind {
+pub struct DerivativeForces {
     order: Order,
     precision: Precision,
 }
 
-impl Kind {
+impl DerivativeForces {
     /// What is requested, if derivatives are.
     ///
     /// # Errors
@@ -49,13 +49,13 @@ impl Kind {
 }
 
 /// Numbers of sinks and sources, and the seconds for their race.
-struct Job {
+struct DerivativesJob {
     sinks: usize,
     sources: usize,
     secs: f64,
 }
 
-impl fmt::Display for Job {
+impl fmt::Display for DerivativesJob {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} of {}", self.sinks, self.sources)
     }
@@ -64,28 +64,33 @@ impl fmt::Display for Job {
 const HEADER: [&str; 8] =
     ["sources", "sinks", "best", "us", "G pairs/s", "default", "gain", "tried"];
 
-pub fn measure(args: &Args, kind: Kind, store: &Store, sizes: &[usize]) -> Result<Ended> {
+pub fn measure(
+    args: &Args,
+    kind: DerivativeForces,
+    store: &TunedStore,
+    sizes: &[usize],
+) -> Result<Ended> {
     let gpu = open(args, store)?;
     let go_on = || !interrupt::requested();
-    let Kind { order, precision } = kind;
+    let DerivativeForces { order, precision } = kind;
     let jobs = sizes.iter().flat_map(|&sources| {
         let blocks: Vec<usize> = SINKS.into_iter().filter(|sinks| *sinks <= sources).collect();
         let secs = args.secs / blocks.len() as f64;
-        blocks.into_iter().map(move |sinks| Job { sinks, sources, secs })
+        blocks.into_iter().map(move |sinks| DerivativesJob { sinks, sources, secs })
     });
-    let jobs: Vec<Job> = jobs.collect();
+    let jobs: Vec<DerivativesJob> = jobs.collect();
     // Pairs per second of the last evaluation, to predict the time of the next.
     let mut rate: Option<f64> = None;
     let mut untried = 0;
-    let hold = |job: &Job| -> Result<Row, Error> {
-        let &Job { sinks, sources, secs } = job;
+    let hold = |job: &DerivativesJob| -> Result<RaceRow, Error> {
+        let &DerivativesJob { sinks, sources, secs } = job;
         let pairs = (sinks * sources) as f64;
         check_duration((rate, pairs), "an evaluation", (secs, &format!("{secs:.2}")))?;
-        let mut watch = Watch::new(&go_on);
+        let mut watch = RaceClock::new(&go_on);
         let mut timer = DerivativesTimer::new(&gpu, precision, order, (sinks, sources))?;
         let (default, refined) = (timer.default_shape(), precision.refines(sources));
-        let others = Shape::candidates(&gpu, default, refined, sinks as u32, sources as u32);
-        let candidates: Vec<Shape> = std::iter::once(default).chain(others).collect();
+        let others = TierShape::candidates(&gpu, default, refined, sinks as u32, sources as u32);
+        let candidates: Vec<TierShape> = std::iter::once(default).chain(others).collect();
         let left = secs - (watch.clock)();
         let outcome = blocking(race(&mut timer, &candidates, left, &mut watch))?;
         check_not_interrupted()?;
@@ -105,7 +110,7 @@ pub fn measure(args: &Args, kind: Kind, store: &Store, sizes: &[usize]) -> Resul
             rate = Some(pairs / secs);
             let (sinks, sources) = (up_to_sinks, up_to_sources);
             store.keep_derivatives(DerivativesChoice {
-                on: Device::of(&gpu, Kernels::Derivatives),
+                on: TunedDevice::of(&gpu, KernelSources::Derivatives),
                 secs,
                 default_secs,
                 default,
@@ -132,6 +137,6 @@ pub fn measure(args: &Args, kind: Kind, store: &Store, sizes: &[usize]) -> Resul
     }
     end += &format!("timed from host to host by wall clock; saved in {}\n", store.path.display());
     let title = format!(": {} in {}", order.name(), precision.name());
-    let table = Table { title, header: &HEADER, unit: "", end };
+    let table = RaceTable { title, header: &HEADER, unit: "", end };
     report(args, (&gpu, store), &rows, table, own)
 }

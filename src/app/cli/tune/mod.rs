@@ -8,15 +8,17 @@ use std::fmt::Display;
 use anyhow::Result;
 use serde_json::{Value, json};
 
-use super::options::Measured;
+use super::options::MeasurableEngines;
 use super::{Ended, interrupt, print};
 use crate::lookup;
 use gravitile::error::Error;
 use gravitile::forces::{self, EngineKind};
 use gravitile::gpu::{AdapterRequest, Gpu};
 use gravitile::settings::MethodRequest;
-use gravitile::tune::Outcome;
-use gravitile::tuned::{Choice, DerivativesChoice, Device, Kernels, OUTDATED, Results, Store};
+use gravitile::tune::RaceOutcome;
+use gravitile::tuned::{
+    DerivativesChoice, KernelSources, OUTDATED, Results, TunedChoice, TunedDevice, TunedStore,
+};
 
 /// Find the fastest kernel for this adapter by measurement, and remember it for later runs
 #[derive(Debug, clap::Args)]
@@ -73,7 +75,7 @@ pub struct Args {
 }
 
 /// Engines and methods whose kernels have a shape to tune.
-const MEASURED: Measured = Measured {
+const MEASURED: MeasurableEngines = MeasurableEngines {
     engines: &[EngineKind::Auto, EngineKind::Gpu],
     methods: &[forces::Method::Direct, forces::Method::Tree],
     what: "tuning applies to the direct kernel and the tree's walk on a graphics adapter",
@@ -104,7 +106,7 @@ pub fn main(args: &Args) -> Result<Ended> {
         return Err(Error::value("--secs", args.secs, "greater than 0").into());
     }
     let is_tree = forces::Method::from_name(&args.by.method)? == Some(forces::Method::Tree);
-    let kind = derivatives::Kind::of(args)?;
+    let kind = derivatives::DerivativeForces::of(args)?;
     if is_tree && kind.is_some() {
         let allowed = "auto or direct with --derivatives";
         return Err(Error::value("the method", &args.by.method, allowed).into());
@@ -125,7 +127,7 @@ pub fn main(args: &Args) -> Result<Ended> {
 }
 
 /// The result of a race, ready to be printed.
-struct Row {
+struct RaceRow {
     /// The cells of the table; empty if no shape could be timed.
     cells: Vec<String>,
     /// Lines below the table.
@@ -134,10 +136,10 @@ struct Row {
 }
 
 /// The results of races by what was timed, or why there was no race.
-type Rows<Job> = Vec<(Job, Result<Row, String>)>;
+type RaceRows<Job> = Vec<(Job, Result<RaceRow, String>)>;
 
 /// Opens the adapter, and notes whether the file of results is damaged.
-fn open(args: &Args, store: &Store) -> Result<std::sync::Arc<Gpu>> {
+fn open(args: &Args, store: &TunedStore) -> Result<std::sync::Arc<Gpu>> {
     let gpu = Gpu::open_blocking(&args.adapter)?;
     if let Some(problem) = store.load().damage {
         print::note(&format!("{problem}: ignored, will be replaced"));
@@ -150,8 +152,8 @@ fn open(args: &Args, store: &Store) -> Result<std::sync::Arc<Gpu>> {
 /// interrupted.
 fn hold_races<Job: Display>(
     jobs: impl ExactSizeIterator<Item = Job>,
-    mut hold: impl FnMut(&Job) -> Result<Row, Error>,
-) -> Result<Rows<Job>> {
+    mut hold: impl FnMut(&Job) -> Result<RaceRow, Error>,
+) -> Result<RaceRows<Job>> {
     let bar = print::bar(jobs.len() as u64, "tuning");
     let mut rows = Vec::new();
     for job in jobs {
@@ -191,7 +193,7 @@ fn check_duration(
 }
 
 /// A table of races, as text.
-struct Table<'a> {
+struct RaceTable<'a> {
     /// What was tuned, if the adapter does not say it.
     title: String,
     header: &'a [&'static str],
@@ -204,9 +206,9 @@ struct Table<'a> {
 /// Prints the results of all races: `own` has the keys of the JSON object that differ by kind.
 fn report<Job: Display>(
     args: &Args,
-    (gpu, store): (&Gpu, &Store),
-    rows: &Rows<Job>,
-    table: Table,
+    (gpu, store): (&Gpu, &TunedStore),
+    rows: &RaceRows<Job>,
+    table: RaceTable,
     mut own: Value,
 ) -> Result<Ended> {
     if args.json {
@@ -216,7 +218,7 @@ fn report<Job: Display>(
         own["file"] = json!(store.path.display().to_string());
         print::json(&own)?;
     } else {
-        let Table { title, header, unit, end } = table;
+        let RaceTable { title, header, unit, end } = table;
         let mut notes = String::new();
         let mut cells = Vec::new();
         for (job, row) in rows {
@@ -236,7 +238,7 @@ fn report<Job: Display>(
 }
 
 /// The rows of races over numbers of bodies, for `--json`.
-fn sizes_json(rows: &Rows<usize>) -> Value {
+fn sizes_json(rows: &RaceRows<usize>) -> Value {
     let rows = rows.iter().map(|(n, row)| match row {
         Ok(row) => row.json.clone(),
         Err(reason) => json!({ "n": n, "skipped": reason }),
@@ -250,10 +252,10 @@ fn sizes_json(rows: &Rows<usize>) -> Value {
 fn row<Shape: Display + PartialEq>(
     job: &str,
     default: &Shape,
-    outcome: &Outcome<Shape>,
+    outcome: &RaceOutcome<Shape>,
     (own, secs): (Value, &str),
     cells: impl FnOnce(f64) -> ([String; 2], Vec<String>),
-) -> Row {
+) -> RaceRow {
     let mut json = own;
     json["default"] = json!(default.to_string());
     json["best"] = json!(outcome.best().map(|best| best.config.to_string()));
@@ -267,7 +269,7 @@ fn row<Shape: Display + PartialEq>(
     json["refused"] =
         refused.map(|(shape, why)| json!({ "kernel": shape.to_string(), "reason": why })).collect();
     let Some(best) = outcome.best() else {
-        return Row { cells: Vec::new(), notes: String::new(), json };
+        return RaceRow { cells: Vec::new(), notes: String::new(), json };
     };
     let gain = outcome.of(default).map(|ranked| ranked.secs() / best.secs());
     let (before, rates) = cells(best.secs());
@@ -280,7 +282,7 @@ fn row<Shape: Display + PartialEq>(
     let refused = outcome.refused.iter();
     let notes =
         refused.map(|(shape, why)| format!("{job}: {shape} was rejected: {why}\n")).collect();
-    Row { cells, notes, json }
+    RaceRow { cells, notes, json }
 }
 
 /// A number with four significant digits.
@@ -292,9 +294,9 @@ fn rounded(number: f64) -> String {
 // `gravitile tune --list`: what is remembered.
 
 /// A remembered choice of any kind.
-struct Shown<'a> {
+struct ListedChoice<'a> {
     method: String,
-    on: &'a Device,
+    on: &'a TunedDevice,
     up_to: u64,
     n: usize,
     kernel: String,
@@ -309,10 +311,10 @@ struct Shown<'a> {
 const STEPS: &str = "steps/s";
 const EVALUATIONS: &str = "evaluations/s";
 
-impl<'a> Shown<'a> {
-    fn of<Shape: Display>(choice: &'a Choice<Shape>, kernels: Kernels) -> Self {
+impl<'a> ListedChoice<'a> {
+    fn of<Shape: Display>(choice: &'a TunedChoice<Shape>, kernels: KernelSources) -> Self {
         Self {
-            method: if kernels == Kernels::Tree { "tree" } else { "direct" }.to_owned(),
+            method: if kernels == KernelSources::Tree { "tree" } else { "direct" }.to_owned(),
             on: &choice.key.on,
             up_to: choice.key.up_to,
             n: choice.n,
@@ -337,18 +339,18 @@ impl<'a> Shown<'a> {
             secs: choice.secs,
             default_secs: choice.default_secs,
             timed_by: "wall clock",
-            is_outdated: choice.on.is_outdated(Kernels::Derivatives),
+            is_outdated: choice.on.is_outdated(KernelSources::Derivatives),
             what: EVALUATIONS,
         }
     }
 }
 
-fn list(store: &Store, as_json: bool) -> Result<Ended> {
+fn list(store: &TunedStore, as_json: bool) -> Result<Ended> {
     let Results { choices, walks, derivatives, damage, .. } = store.load();
-    let kernels = choices.iter().map(|choice| Shown::of(choice, Kernels::Direct));
-    let walks = walks.iter().map(|choice| Shown::of(choice, Kernels::Tree));
-    let derivatives = derivatives.iter().map(Shown::of_derivatives);
-    let choices: Vec<Shown<'_>> = kernels.chain(walks).chain(derivatives).collect();
+    let kernels = choices.iter().map(|choice| ListedChoice::of(choice, KernelSources::Direct));
+    let walks = walks.iter().map(|choice| ListedChoice::of(choice, KernelSources::Tree));
+    let derivatives = derivatives.iter().map(ListedChoice::of_derivatives);
+    let choices: Vec<ListedChoice<'_>> = kernels.chain(walks).chain(derivatives).collect();
     let path = store.path.display();
     if as_json {
         let choices: Vec<_> = choices
@@ -393,10 +395,10 @@ fn list(store: &Store, as_json: bool) -> Result<Ended> {
 }
 
 /// The table of remembered choices of one kind; empty if there are none.
-fn table<'a>(choices: impl Iterator<Item = &'a Shown<'a>>, what: &str) -> String {
+fn table<'a>(choices: impl Iterator<Item = &'a ListedChoice<'a>>, what: &str) -> String {
     let header =
         ["adapter", "driver", "up to", "method", "kernel", what, "gain", "timed by", "kernels"];
-    let row = |choice: &Shown| {
+    let row = |choice: &ListedChoice| {
         vec![
             choice.on.device.clone(),
             choice.on.driver.clone(),

@@ -4,16 +4,18 @@ use anyhow::Result;
 use serde_json::json;
 
 use super::{
-    Args, Ended, Row, Table, check_duration, check_not_interrupted, hold_races, interrupt, open,
-    report, rounded, row, sizes_json,
+    Args, Ended, RaceRow, RaceTable, check_duration, check_not_interrupted, hold_races, interrupt,
+    open, report, rounded, row, sizes_json,
 };
 use gravitile::error::Error;
 use gravitile::forces::tree::TreeConfig;
 use gravitile::forces::tree::gpu::WalkShape;
 use gravitile::gpu::blocking;
 use gravitile::measure::{Cloud, StepTimer};
-use gravitile::tune::{FACTOR, KnownCeilings, Outcome, Tuned, Watch, race, timed, tune_steps};
-use gravitile::tuned::{Choice, Kernels, Key, Store, size_class};
+use gravitile::tune::{
+    FACTOR, KnownCeilings, RaceClock, RaceOutcome, Tuned, race, timed, tune_steps,
+};
+use gravitile::tuned::{ChoiceKey, KernelSources, TunedChoice, TunedStore, size_class};
 
 /// Numbers of bodies that are tuned by default.
 pub const SIZES: [usize; 6] = [256, 1024, 4096, 16_384, 65_536, 262_144];
@@ -21,14 +23,14 @@ pub const SIZES: [usize; 6] = [256, 1024, 4096, 16_384, 65_536, 262_144];
 const HEADER: [&str; 8] =
     ["up to", "timed", "best", "steps/s", "G interactions/s", "default", "gain", "tried"];
 
-pub fn measure(args: &Args, store: &Store, sizes: &[usize]) -> Result<Ended> {
+pub fn measure(args: &Args, store: &TunedStore, sizes: &[usize]) -> Result<Ended> {
     let gpu = open(args, store)?;
     let go_on = || !interrupt::requested();
     // Interactions per second of the last size, to predict the time of a larger one.
     let mut rate = None;
     let mut ceilings = KnownCeilings::new(&gpu);
     let mut methods: Vec<&str> = Vec::new();
-    let hold = |&n: &usize| -> Result<Row, Error> {
+    let hold = |&n: &usize| -> Result<RaceRow, Error> {
         let pairs = (timed(n) as f64).powi(2);
         check_duration((rate, pairs), "a step", (args.secs, &args.secs.to_string()))?;
         let mut known = |secs| ceilings.within(secs, &mut || !interrupt::requested());
@@ -57,11 +59,11 @@ pub fn measure(args: &Args, store: &Store, sizes: &[usize]) -> Result<Ended> {
         "model": ceilings.problem().map_or("used".to_owned(), |why| format!("not used: {why}")),
         "sizes": sizes_json(&rows),
     });
-    let table = Table { title: String::new(), header: &HEADER, unit: " bodies", end };
+    let table = RaceTable { title: String::new(), header: &HEADER, unit: " bodies", end };
     report(args, (&gpu, store), &rows, table, own)
 }
 
-fn row_of(tuned: &Tuned) -> Row {
+fn row_of(tuned: &Tuned) -> RaceRow {
     let Tuned { n, default, outcome, for_various_masses, method, doubt, .. } = tuned;
     let own = json!({
         "for_various_masses": for_various_masses.map(|shape| shape.to_string()),
@@ -93,7 +95,7 @@ fn row_of(tuned: &Tuned) -> Row {
 }
 
 /// The shapes that were not tried, and why.
-fn left_out(outcome: &Outcome) -> String {
+fn left_out(outcome: &RaceOutcome) -> String {
     let mut text = format!("not tried: {} that exceed the adapter's limits", outcome.beyond_limits);
     if let Some(slow) = outcome.slow_by_model {
         text += &format!(", {slow} that the model puts at over {FACTOR}x the best time");
@@ -115,13 +117,13 @@ const SOFTENING: f64 = 0.01;
 const HEADER_OF_TREE: [&str; 8] =
     ["up to", "timed", "best", "steps/s", "default", "gain", "tried", "timed by"];
 
-pub fn measure_tree(args: &Args, store: &Store, sizes: &[usize]) -> Result<Ended> {
+pub fn measure_tree(args: &Args, store: &TunedStore, sizes: &[usize]) -> Result<Ended> {
     let gpu = open(args, store)?;
     let go_on = || !interrupt::requested();
-    let hold = |&n: &usize| -> Result<Row, Error> {
+    let hold = |&n: &usize| -> Result<RaceRow, Error> {
         let bodies = Cloud::Plummer.bodies(n);
         let mut timer = StepTimer::of_tree(&gpu, bodies, SOFTENING, TreeConfig::default());
-        let mut watch = Watch::new(&go_on);
+        let mut watch = RaceClock::new(&go_on);
         let outcome = blocking(race(&mut timer, &WalkShape::ALL, args.secs, &mut watch))?;
         check_not_interrupted()?;
         let (method, doubt, default) =
@@ -142,8 +144,8 @@ pub fn measure_tree(args: &Args, store: &Store, sizes: &[usize]) -> Result<Ended
         };
         // Not if times from two clocks were compared.
         if doubt.is_none() {
-            store.keep_walk(Choice {
-                key: Key::of(&gpu, Kernels::Tree, n),
+            store.keep_walk(TunedChoice {
+                key: ChoiceKey::of(&gpu, KernelSources::Tree, n),
                 n,
                 secs_per_step,
                 default_secs_per_step,
@@ -165,6 +167,6 @@ pub fn measure_tree(args: &Args, store: &Store, sizes: &[usize]) -> Result<Ended
     };
     let rows = hold_races(sizes.iter().copied(), hold)?;
     let end = format!("saved in {}\n", store.path.display());
-    let table = Table { title: String::new(), header: &HEADER_OF_TREE, unit: " bodies", end };
+    let table = RaceTable { title: String::new(), header: &HEADER_OF_TREE, unit: " bodies", end };
     report(args, (&gpu, store), &rows, table, json!({ "sizes": sizes_json(&rows) }))
 }

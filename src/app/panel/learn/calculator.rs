@@ -4,7 +4,7 @@
 use egui::{ComboBox, Slider, Ui};
 
 use super::super::theme::{DIM, named, row, table};
-use gravitile::inspect::{Processor, Report, lanes_idle};
+use gravitile::inspect::{CompilerReport, Processor, lanes_idle};
 
 /// The sliders' values.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,7 +41,7 @@ impl Calculator {
     }
 
     /// Copies a kernel's numbers from a driver's report, and the processor if it is known.
-    fn copy_from(&mut self, report: &Report, threads: u32) {
+    fn copy_from(&mut self, report: &CompilerReport, threads: u32) {
         let of_device = Processor::of_device(&report.device);
         let known = |p: &Processor| Processor::ALL.iter().position(|other| other == p);
         if let Some(processor) = of_device.as_ref().and_then(known) {
@@ -57,7 +57,7 @@ impl Calculator {
 
     /// Sliders and results; `running`: the driver's report on the kernel in use, and its number of
     /// threads.
-    pub fn show(&mut self, ui: &mut Ui, running: Option<(&Report, u32)>) {
+    pub fn show(&mut self, ui: &mut Ui, running: Option<(&CompilerReport, u32)>) {
         ui.horizontal_wrapped(|ui| {
             let list = ComboBox::from_id_salt("processor").selected_text(self.processor().name);
             named(ui, "processor", |ui| {

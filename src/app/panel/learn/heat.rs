@@ -11,7 +11,7 @@ pub const Q: [u32; 7] = [1, 2, 4, 8, 16, 32, 64];
 
 /// The result for one shape.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Cell {
+pub enum HeatCell {
     /// Not tried yet.
     Unknown,
     /// The adapter cannot hold it, or it did not run: the reason.
@@ -20,7 +20,7 @@ pub enum Cell {
     Rate(f64),
 }
 
-impl Cell {
+impl HeatCell {
     /// Its text for screen readers, which cannot see its colour.
     pub fn in_words(&self) -> String {
         match self {
@@ -37,7 +37,7 @@ pub struct HeatMap {
     /// What the cells share: r, u, s. `None` until the first update.
     base: Option<KernelConfig>,
     count: usize,
-    cells: Vec<Cell>,
+    cells: Vec<HeatCell>,
     filling: Option<Filling>,
 }
 
@@ -67,14 +67,14 @@ impl HeatMap {
     }
 
     /// Cell `q_index * P.len() + p_index`.
-    pub fn cell(&self, cell: usize) -> &Cell {
-        self.cells.get(cell).unwrap_or(&Cell::Unknown)
+    pub fn cell(&self, cell: usize) -> &HeatCell {
+        self.cells.get(cell).unwrap_or(&HeatCell::Unknown)
     }
 
     /// The best rate so far.
     pub fn best(&self) -> Option<f64> {
         let rates = self.cells.iter().filter_map(|cell| match cell {
-            Cell::Rate(rate) => Some(*rate),
+            HeatCell::Rate(rate) => Some(*rate),
             _ => None,
         });
         rates.reduce(f64::max)
@@ -89,7 +89,7 @@ impl HeatMap {
     pub fn progress(&self) -> Option<(usize, usize)> {
         let filling = self.filling.as_ref()?;
         let left = filling.left.len() + usize::from(filling.current.is_some());
-        let all = self.cells.iter().filter(|cell| !matches!(cell, Cell::Refused(_))).count();
+        let all = self.cells.iter().filter(|cell| !matches!(cell, HeatCell::Refused(_))).count();
         Some((all.saturating_sub(left), all))
     }
 
@@ -115,14 +115,14 @@ impl HeatMap {
         (self.base, self.count) = (Some(*running), count);
         let cell = |i| {
             let config = self.config(i)?;
-            Some(refuse(&config).map_or(Cell::Unknown, Cell::Refused))
+            Some(refuse(&config).map_or(HeatCell::Unknown, HeatCell::Refused))
         };
         self.cells = (0..P.len() * Q.len()).filter_map(cell).collect();
     }
 
     /// Begins to fill all cells that the adapter can run; `before` is restored at the end.
     pub fn begin(&mut self, before: KernelRequest) {
-        let open = |i: &usize| !matches!(self.cells[*i], Cell::Refused(_));
+        let open = |i: &usize| !matches!(self.cells[*i], HeatCell::Refused(_));
         let left = (0..self.cells.len()).filter(open).collect();
         self.filling = Some(Filling { left, current: None, waited: 0, settled: 0, before });
     }
@@ -146,12 +146,12 @@ impl HeatMap {
                     if filling.settled < SETTLED {
                         return None;
                     }
-                    self.cells[cell] = Cell::Rate(rate);
+                    self.cells[cell] = HeatCell::Rate(rate);
                 }
                 None if filling.waited < PATIENCE => return None,
                 None => {
                     let reason = "no rate in time: this shape was refused or is too slow";
-                    self.cells[cell] = Cell::Refused(reason.to_owned());
+                    self.cells[cell] = HeatCell::Refused(reason.to_owned());
                 }
             }
         }
@@ -200,16 +200,17 @@ mod tests {
             }
         }
         assert!(!map.is_filling());
-        let open =
-            (0..P.len() * Q.len()).filter(|i| !matches!(map.cell(*i), Cell::Refused(_))).count();
+        let open = (0..P.len() * Q.len())
+            .filter(|i| !matches!(map.cell(*i), HeatCell::Refused(_)))
+            .count();
         assert_eq!((requested, open), (open, 21));
         assert_eq!(map.best(), Some(5e9));
-        let best = (0..P.len() * Q.len()).find(|i| *map.cell(*i) == Cell::Rate(5e9)).unwrap();
+        let best = (0..P.len() * Q.len()).find(|i| *map.cell(*i) == HeatCell::Rate(5e9)).unwrap();
         let best = map.config(best).unwrap();
         assert_eq!((best.p, best.q, best.u), (32, 4, 32));
         let last = P.len() * Q.len() - 1;
         assert!(
-            matches!(map.cell(last), Cell::Refused(reason) if reason.contains("65536 threads"))
+            matches!(map.cell(last), HeatCell::Refused(reason) if reason.contains("65536 threads"))
         );
         // A click on a cell keeps the map; another r or other bodies make another.
         map.update(&best, 4096, too_many);
@@ -235,7 +236,7 @@ mod tests {
         };
         assert_eq!(frames, PATIENCE);
         assert_ne!(first, second);
-        assert!(matches!(map.cell(0), Cell::Refused(_)));
+        assert!(matches!(map.cell(0), HeatCell::Refused(_)));
         assert_eq!(map.progress(), Some((0, 20)));
         assert_eq!((map.stop(), map.stop()), (Some(before), None));
     }

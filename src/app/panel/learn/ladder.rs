@@ -4,7 +4,7 @@ use egui::{Button, RichText, Ui};
 
 use super::super::theme::{DIM, WARN, number, section};
 use super::super::{Action, wgsl};
-use super::{LearnForm, Shown, grid, has_no_rates, request_kernel};
+use super::{LearnForm, LearnView, grid, has_no_rates, request_kernel};
 use gravitile::forces::direct::gpu::KernelConfig;
 use gravitile::measure::RUNGS;
 
@@ -52,8 +52,8 @@ impl RungRates {
 
 impl LearnForm {
     /// The rungs with their rates, and the texts of the chosen one and the one before.
-    pub(super) fn ladder(&mut self, ui: &mut Ui, shown: Shown, actions: &mut Vec<Action>) {
-        let Shown { facts, config, .. } = shown;
+    pub(super) fn ladder(&mut self, ui: &mut Ui, shown: LearnView, actions: &mut Vec<Action>) {
+        let LearnView { facts, config, .. } = shown;
         if !section(ui, "The ladder") {
             return;
         }

@@ -17,13 +17,13 @@ use super::theme::{DIM, WARN, heading, offer, section, unless};
 use super::{Action, Facts, wgsl};
 use gravitile::forces::Method;
 use gravitile::forces::direct::gpu::{Dispatch, KernelConfig, KernelRequest, KernelVariant};
-use gravitile::inspect::Report;
+use gravitile::inspect::CompilerReport;
 use gravitile::live::Command;
 use gravitile::measure::{Ceilings, RUNGS};
 use gravitile::sim::EngineKind;
 
 use calculator::Calculator;
-use heat::{Cell, HeatMap, P, Q};
+use heat::{HeatCell, HeatMap, P, Q};
 use ladder::RungRates;
 use query::Query;
 
@@ -35,7 +35,7 @@ pub struct LearnForm {
     frozen: bool,
     /// Seconds of slow motion so far.
     secs: f64,
-    report: Query<Report>,
+    report: Query<CompilerReport>,
     reported_variant: Option<KernelVariant>,
     ceilings: Query<Ceilings>,
     calculator: Calculator,
@@ -79,7 +79,7 @@ fn has_no_rates(facts: &Facts) -> Option<&'static str> {
 
 /// The kernel that is shown, and the engine's rate with it, if it is known.
 #[derive(Clone, Copy)]
-struct Shown<'a> {
+struct LearnView<'a> {
     facts: &'a Facts<'a>,
     config: &'a KernelConfig,
     rate: Option<f64>,
@@ -124,7 +124,7 @@ impl LearnForm {
         }
 
         heading(ui, &config.to_string());
-        let shown = Shown { facts, config: &config, rate };
+        let shown = LearnView { facts, config: &config, rate };
         self.slow_motion(ui, shown, actions);
         self.numbers(ui, shown, actions);
         self.heat_map(ui, shown, actions);
@@ -154,8 +154,8 @@ impl LearnForm {
         }
     }
 
-    fn slow_motion(&mut self, ui: &mut Ui, shown: Shown, actions: &mut Vec<Action>) {
-        let Shown { facts, config, .. } = shown;
+    fn slow_motion(&mut self, ui: &mut Ui, shown: LearnView, actions: &mut Vec<Action>) {
+        let LearnView { facts, config, .. } = shown;
         if !self.frozen {
             self.secs += f64::from(ui.input(|input| input.stable_dt)).min(0.1);
             ui.ctx().request_repaint_after(Duration::from_millis(33));
@@ -177,8 +177,8 @@ impl LearnForm {
         });
     }
 
-    fn numbers(&mut self, ui: &mut Ui, shown: Shown, actions: &mut Vec<Action>) {
-        let Shown { facts, config, .. } = shown;
+    fn numbers(&mut self, ui: &mut Ui, shown: LearnView, actions: &mut Vec<Action>) {
+        let LearnView { facts, config, .. } = shown;
         let guarded = facts.settings.softening == 0.0;
         // The guard goes by `guarded` alone: at softening 1 there is none.
         let variant = KernelVariant { guarded, ..KernelVariant::new(*config, 1.0, 1.0, false) };
@@ -231,8 +231,8 @@ impl LearnForm {
         }
     }
 
-    fn heat_map(&mut self, ui: &mut Ui, shown: Shown, actions: &mut Vec<Action>) {
-        let Shown { facts, config, rate } = shown;
+    fn heat_map(&mut self, ui: &mut Ui, shown: LearnView, actions: &mut Vec<Action>) {
+        let LearnView { facts, config, rate } = shown;
         let is_open = section(ui, "p and q");
         let refuse = |config: &KernelConfig| {
             config.validate(Some(facts.gpu)).err().map(|error| error.to_string())
@@ -304,14 +304,16 @@ impl LearnForm {
         actions: &mut Vec<Action>,
     ) {
         let (text, ink, fill) = match self.heat.cell(i) {
-            Cell::Rate(rate) => {
+            HeatCell::Rate(rate) => {
                 let (fill, ink) = colour((rate / best) as f32);
                 (short(rate / 1e9), ink, fill)
             }
-            Cell::Unknown => ("·".to_owned(), DIM, Color32::from_gray(34)),
-            Cell::Refused(_) => ("–".to_owned(), Color32::from_gray(110), Color32::from_gray(60)),
+            HeatCell::Unknown => ("·".to_owned(), DIM, Color32::from_gray(34)),
+            HeatCell::Refused(_) => {
+                ("–".to_owned(), Color32::from_gray(110), Color32::from_gray(60))
+            }
         };
-        let refusal = Some(self.heat.cell(i)).filter(|cell| matches!(cell, Cell::Refused(_)));
+        let refusal = Some(self.heat.cell(i)).filter(|cell| matches!(cell, HeatCell::Refused(_)));
         let mut button = Button::new(RichText::new(text).size(11.0).color(ink))
             .fill(fill)
             .corner_radius(CornerRadius::same(2))

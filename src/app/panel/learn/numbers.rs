@@ -4,10 +4,10 @@ use egui::Ui;
 
 use super::super::Facts;
 use super::super::theme::{DIM, bytes, number, row, table};
-use super::Shown;
+use super::LearnView;
 use super::query::Query;
 use gravitile::forces::direct::gpu::KernelConfig;
-use gravitile::inspect::{LEAST_PER_INTERACTION, Report, lanes_idle};
+use gravitile::inspect::{CompilerReport, LEAST_PER_INTERACTION, lanes_idle};
 use gravitile::measure::{Ceilings, predict};
 use gravitile::sim::EngineKind;
 
@@ -40,7 +40,7 @@ fn traffic_divisor(config: &KernelConfig) -> f64 {
 }
 
 /// The driver's report on the kernel.
-pub fn driver_report(ui: &mut Ui, config: &KernelConfig, query: &Query<Report>) {
+pub fn driver_report(ui: &mut Ui, config: &KernelConfig, query: &Query<CompilerReport>) {
     match query {
         Query::Idle => {}
         Query::Pending(_) => {
@@ -78,8 +78,8 @@ pub fn driver_report(ui: &mut Ui, config: &KernelConfig, query: &Query<Report>) 
 }
 
 /// The measured and the predicted rate.
-pub(super) fn rates(ui: &mut Ui, shown: Shown, ceilings: &Query<Ceilings>) {
-    let Shown { facts, config, rate } = shown;
+pub(super) fn rates(ui: &mut Ui, shown: LearnView, ceilings: &Query<Ceilings>) {
+    let LearnView { facts, config, rate } = shown;
     let predicted = match ceilings {
         Query::Done(Ok(ceilings)) => predict(ceilings, config, facts.count, facts.count),
         _ => None,

@@ -8,9 +8,9 @@ use gravitile::forces::direct::gpu::KernelVariant;
 use gravitile::gpu::AdapterInfo;
 #[cfg(not(target_arch = "wasm32"))]
 use gravitile::gpu::{AdapterRequest, Gpu};
+use gravitile::inspect::CompilerReport;
 #[cfg(not(target_arch = "wasm32"))]
 use gravitile::inspect::Inspector;
-use gravitile::inspect::Report;
 use gravitile::live::Background;
 use gravitile::measure::Ceilings;
 #[cfg(not(target_arch = "wasm32"))]
@@ -50,14 +50,14 @@ impl<T: Send + 'static> Query<T> {
 
 /// The driver's report on a kernel.
 #[cfg(not(target_arch = "wasm32"))]
-pub fn driver(adapter: &AdapterInfo, variant: KernelVariant) -> Query<Report> {
+pub fn driver(adapter: &AdapterInfo, variant: KernelVariant) -> Query<CompilerReport> {
     let adapter = adapter.clone();
     Query::start(move || async move { Inspector::present(&adapter)?.report(&variant) })
 }
 
 /// A browser gives a page no access to the driver.
 #[cfg(target_arch = "wasm32")]
-pub fn driver(_: &AdapterInfo, _: KernelVariant) -> Query<Report> {
+pub fn driver(_: &AdapterInfo, _: KernelVariant) -> Query<CompilerReport> {
     Query::Done(Err("a browser does not let a page ask the driver".to_owned()))
 }
 

@@ -100,7 +100,7 @@ mod all_or_some {
                 let is_dir = about.is_dir();
                 let is_shown = !name.starts_with('.') && (is_dir || filter(&path));
                 if (is_dir || about.is_file()) && (all || is_shown) {
-                    found.push(Entry { path, name, is_dir, selected: false });
+                    found.push(FolderEntry { path, name, is_dir, selected: false });
                 }
             }
             found.sort_by(|a, b| b.is_dir.cmp(&a.is_dir).then_with(|| a.name.cmp(&b.name)));
@@ -109,14 +109,14 @@ mod all_or_some {
     }
 
     #[derive(Clone, Debug)]
-    struct Entry {
+    struct FolderEntry {
         path: PathBuf,
         name: String,
         is_dir: bool,
         selected: bool,
     }
 
-    impl VfsFile for Entry {
+    impl VfsFile for FolderEntry {
         fn is_file(&self) -> bool {
             !self.is_dir
         }

@@ -104,8 +104,8 @@ const ZOOM_FOR_FINGERS: f32 = 1.2;
 /// when something between two frames, such as a fetched picture, needs a layout.
 pub fn prepare(context: &egui::Context) {
     context.enable_accesskit();
-    context.set_request_repaint_callback(|wanted| {
-        if wanted.delay.is_zero() {
+    context.set_request_repaint_callback(|request| {
+        if request.delay.is_zero() {
             enqueue(PageEvent::Repaint);
         }
     });
@@ -226,14 +226,14 @@ pub struct Film {
 
 enum Pictures {
     WebM(WebM),
-    Png(AnimatedPng<Shared>, Shared),
+    Png(AnimatedPng<SharedBytes>, SharedBytes),
 }
 
 /// Bytes that can be read while they are being written.
 #[derive(Clone, Default)]
-struct Shared(Rc<RefCell<Vec<u8>>>);
+struct SharedBytes(Rc<RefCell<Vec<u8>>>);
 
-impl Write for Shared {
+impl Write for SharedBytes {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.0.borrow_mut().extend_from_slice(bytes);
         Ok(bytes.len())
@@ -262,7 +262,7 @@ impl Film {
         let pictures = if ends_in("webm") && can_encode() {
             Pictures::WebM(WebM::new(size.width(), size.height(), frames_per_sec))
         } else if ends_in("apng") {
-            let bytes = Shared::default();
+            let bytes = SharedBytes::default();
             let pictures = AnimatedPng::begin(bytes.clone(), size, frames_per_sec as u16);
             Pictures::Png(pictures.map_err(|error| Error::io("write", path, error))?, bytes)
         } else {

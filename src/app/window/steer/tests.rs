@@ -117,8 +117,8 @@ fn camera_does_not_lag_behind_bodies_in_common_motion() {
     steering.release();
     let offset = DVec3::new(0.0, 3.0, 0.0);
     for frame in 100..200 {
-        let seen = (place(frame - 5) + offset).extend(1.0);
-        steering.follow(Follow::Body(0), &[seen], &Bodies::default());
+        let body = (place(frame - 5) + offset).extend(1.0);
+        steering.follow(Follow::Body(0), &[body], &Bodies::default());
         steering.pass(1.0 / 60.0, 0.0);
         steering.ride(place(frame), Follow::Body(0));
     }
@@ -184,8 +184,8 @@ fn drag_throws_instead_of_turning_while_that_is_on() {
         let input =
             egui::RawInput { screen_rect: Some(screen), time, events, ..Default::default() };
         let mut request = None;
-        let seen = (covered, halves);
-        let mut output = context.run_ui(input, |ui| request = steering.input(ui, seen, size()));
+        let layout = (covered, halves);
+        let mut output = context.run_ui(input, |ui| request = steering.input(ui, layout, size()));
         output.textures_delta.clear();
         request
     };

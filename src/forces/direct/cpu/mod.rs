@@ -2,12 +2,12 @@
 //! ([`CpuDouble`]).
 
 mod double;
-mod kernel;
+mod instruction_set;
 mod single;
 
 pub use double::CpuDouble;
-pub use kernel::Kernel;
+pub use instruction_set::InstructionSet;
 pub use single::CpuSingle;
 pub(in crate::forces) use single::{
-    Lanes, PACK, Separation, at_own_source, same_places, softening_squared,
+    LanesF32, PACK, Separation, at_own_source, same_places, softening_squared,
 };

@@ -4,9 +4,9 @@ use std::any::Any;
 
 use super::KernelVariant;
 use super::config::WINDOW;
-use super::packing::Packed;
+use super::packing::PackedSources;
 use crate::error::Result;
-use crate::forces::{BoxFuture, DeviceForces, Piece, SharedForces, StepForces};
+use crate::forces::{BoxFuture, DeviceForces, RecordedChunk, SharedForces, StepForces};
 use crate::gpu::layout::{ForceParams, VEC4};
 use crate::gpu::{Binding, BodyBuffers, BoundKernel, Gpu, Params, Progress, Rectangle, compile};
 
@@ -65,7 +65,7 @@ pub struct AllPairs {
     /// potential.
     pub partial_sums: wgpu::Buffer,
     kernel: BoundKernel,
-    packed: Option<Packed>,
+    packed: Option<PackedSources>,
     params: Params<ForceParams>,
     whole: ForceParams,
     softening: f32,
@@ -104,7 +104,7 @@ impl AllPairs {
         let packed = match variant.packing(field.source_mass) {
             Some(packing) => {
                 let numbered = variant.potential && variant.one_mass;
-                Some(Packed::new(gpu, &config, &packing, field.sources, numbered).await?)
+                Some(PackedSources::new(gpu, &config, &packing, field.sources, numbered).await?)
             }
             None => None,
         };
@@ -255,7 +255,12 @@ impl DeviceForces for AllPairs {
 
     /// Records one dispatch, of at least one tile for as many workgroups as fill the device. The
     /// split does not change the sums: a later chunk continues from the totals of the earlier ones.
-    fn record(&mut self, gpu: &Gpu, pass: &mut wgpu::ComputePass<'_>, interactions: u64) -> Piece {
+    fn record(
+        &mut self,
+        gpu: &Gpu,
+        pass: &mut wgpu::ComputePass<'_>,
+        interactions: u64,
+    ) -> RecordedChunk {
         if let Some(packed) = self.packed.as_ref().filter(|_| !self.is_begun()) {
             packed.record(gpu, pass);
         }
@@ -281,7 +286,7 @@ impl DeviceForces for AllPairs {
         }
         pass.dispatch_workgroups(piece.workgroups, self.variant.config.s, 1);
         self.progress = piece.next.unwrap_or_default();
-        Piece { interactions: piece.interactions, is_last: piece.next.is_none() }
+        RecordedChunk { interactions: piece.interactions, is_last: piece.next.is_none() }
     }
 
     fn partial_sums(&self) -> &wgpu::Buffer {

@@ -42,7 +42,7 @@ impl Bounds {
 
 /// Candidate shapes, and those that the device's limits rule out.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Found {
+pub struct CandidateShapes {
     /// Shapes that the device can run, each once.
     pub shapes: Vec<KernelConfig>,
     /// Shapes that it cannot run: too many threads, too much workgroup memory, or too large
@@ -50,7 +50,7 @@ pub struct Found {
     pub beyond_limits: Vec<KernelConfig>,
 }
 
-impl Found {
+impl CandidateShapes {
     /// Adds a shape to one of the lists. Shapes that are invalid for `n` bodies on any device are
     /// skipped.
     fn add(&mut self, config: KernelConfig, n: usize, bounds: &Bounds) {
@@ -78,8 +78,8 @@ pub fn untiled(shape: KernelConfig) -> KernelConfig {
 /// Shapes for `n` bodies, most promising first: `default`, the same untiled, windows of uniform
 /// memory if there are many bodies, then variations of p, q, r, s and the untiled loop with the
 /// unrolling of `default`; and one workgroup for all bodies if it can hold them.
-pub fn shapes(default: KernelConfig, n: usize, bounds: &Bounds) -> Found {
-    let mut found = Found::default();
+pub fn shapes(default: KernelConfig, n: usize, bounds: &Bounds) -> CandidateShapes {
+    let mut found = CandidateShapes::default();
     let mut add = |config: KernelConfig| found.add(config, n, bounds);
     add(default);
     add(untiled(default));
@@ -172,8 +172,8 @@ pub fn shapes(default: KernelConfig, n: usize, bounds: &Bounds) -> Found {
 
 /// Shapes that differ from `shape` in the unrolling, by a factor of two in r or s, by computing two
 /// sinks at once, or by sources in registers in place of tiles.
-pub fn neighbours(shape: KernelConfig, n: usize, bounds: &Bounds) -> Found {
-    let mut found = Found::default();
+pub fn neighbours(shape: KernelConfig, n: usize, bounds: &Bounds) -> CandidateShapes {
+    let mut found = CandidateShapes::default();
     let mut add = |config: KernelConfig| found.add(config, n, bounds);
     for u in [8, 2, 16, 1, 32] {
         add(KernelConfig { u, ..shape });

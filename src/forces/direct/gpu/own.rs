@@ -11,14 +11,14 @@ use crate::error::{Error, Result};
 use crate::gpu::{Fault, Language, fault, translate};
 use crate::settings::Dispatch;
 
-struct Own {
+struct EditedKernel {
     path: PathBuf,
     saved: Option<SystemTime>,
     text: String,
     config: KernelConfig,
 }
 
-static OWN: RwLock<Option<Own>> = RwLock::new(None);
+static OWN: RwLock<Option<EditedKernel>> = RwLock::new(None);
 
 /// Largest file that is read; the program's own kernel with r = 16 and u = 128 has 200 kB.
 const LONGEST: u64 = 1 << 20;
@@ -40,11 +40,11 @@ pub fn load(path: &Path) -> Result<KernelConfig> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let config = shape(&name, &text)?;
     let saved = about.modified().ok();
-    put(Own { path: path.to_owned(), saved, text, config });
+    put(EditedKernel { path: path.to_owned(), saved, text, config });
     Ok(config)
 }
 
-fn put(own: Own) {
+fn put(own: EditedKernel) {
     *OWN.write().unwrap_or_else(PoisonError::into_inner) = Some(own);
 }
 
@@ -54,7 +54,7 @@ fn put(own: Own) {
 /// Those of [`load`].
 pub fn load_text(name: &str, text: &str) -> Result<KernelConfig> {
     let config = shape_of(name, text)?;
-    put(Own { path: name.into(), saved: None, text: text.to_owned(), config });
+    put(EditedKernel { path: name.into(), saved: None, text: text.to_owned(), config });
     Ok(config)
 }
 
@@ -154,9 +154,9 @@ fn shape(name: &str, text: &str) -> Result<KernelConfig> {
     let refused = |problem: String| Error::Shader { name: name.to_owned(), problem };
     translate(name, text, Language::Wgsl, crate::gpu::Checks::Off)?;
     let module = naga::front::wgsl::parse_str(text).map_err(|error| refused(error.to_string()))?;
-    let constant = |wanted: &str| {
+    let constant = |required: &str| {
         let mut constants = module.constants.iter().map(|(_, constant)| constant);
-        let found = constants.find(|constant| constant.name.as_deref() == Some(wanted))?;
+        let found = constants.find(|constant| constant.name.as_deref() == Some(required))?;
         match module.global_expressions[found.init] {
             naga::Expression::Literal(naga::Literal::U32(value)) => Some(value),
             _ => None,
@@ -177,8 +177,11 @@ fn shape(name: &str, text: &str) -> Result<KernelConfig> {
     };
     if entry.workgroup_size != [config.p, config.q, 1] {
         let [x, y, z] = entry.workgroup_size;
-        let wanted = format!("@workgroup_size(P, Q, 1), which is ({}, {}, 1)", config.p, config.q);
-        return Err(refused(format!("has @workgroup_size({x}, {y}, {z}), but must have {wanted}")));
+        let required =
+            format!("@workgroup_size(P, Q, 1), which is ({}, {}, 1)", config.p, config.q);
+        return Err(refused(format!(
+            "has @workgroup_size({x}, {y}, {z}), but must have {required}"
+        )));
     }
     for (_, variable) in module.global_variables.iter() {
         let Some(binding) = &variable.binding else { continue };

@@ -100,7 +100,7 @@ impl Packing {
 
 /// A packing on the device, with the copy of the sources made by it.
 #[derive(Debug)]
-pub(super) struct Packed {
+pub(super) struct PackedSources {
     /// The copy; whole windows if it is read in windows.
     pub sources: wgpu::Buffer,
     /// `array<f32>`, the mass of each block; one entry if blocks have none.
@@ -110,7 +110,7 @@ pub(super) struct Packed {
     kernel: BoundKernel,
 }
 
-impl Packed {
+impl PackedSources {
     /// For a kernel of shape `config` that reads `bodies`; if `numbered`, the copy has the sources'
     /// indices instead of masses.
     ///
@@ -183,14 +183,14 @@ mod tests {
     fn every_source_has_one_place_in_a_block_of_its_mass() {
         let mass: Vec<f32> = (0..1000).map(|i| [1.0, 2.0, 0.5][i * i % 7 % 3]).collect();
         let packing = Packing::by_mass(&mass, 64);
-        let mut times_seen = vec![0; mass.len()];
+        let mut counts = vec![0; mass.len()];
         for (place, &body) in packing.order.iter().enumerate() {
             if body != PADDING {
-                times_seen[body as usize] += 1;
+                counts[body as usize] += 1;
                 assert_eq!(mass[body as usize], packing.block_mass[place / 64]);
             }
         }
-        assert!(times_seen.iter().all(|times| *times == 1));
+        assert!(counts.iter().all(|times| *times == 1));
         assert_eq!(packing.places() as usize, 64 * packing.block_mass.len());
     }
 

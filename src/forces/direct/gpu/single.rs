@@ -27,13 +27,13 @@ pub struct UploadedPairs {
     request: KernelRequest,
     throughput: Throughput,
     buffers: Option<(wgpu::Buffer, wgpu::Buffer)>,
-    kernel: Option<(Key, AllPairs)>,
+    kernel: Option<(BindingKey, AllPairs)>,
     last: Option<String>,
 }
 
 /// Key under which a bound kernel can be reused.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Key {
+struct BindingKey {
     variant: KernelVariant,
     sink_count: usize,
     source_count: usize,
@@ -51,14 +51,14 @@ impl GpuSingle {
 }
 
 impl UploadedPairs {
-    async fn kernel_for(&mut self, key: Key, source_mass: &[f32]) -> Result<()> {
+    async fn kernel_for(&mut self, key: BindingKey, source_mass: &[f32]) -> Result<()> {
         let gpu = &self.gpu;
         // A kernel whose sources were sorted by mass is not reused: their masses may have changed.
-        let is_known = |known: &Key| *known == key && !key.variant.one_mass;
+        let is_known = |known: &BindingKey| *known == key && !key.variant.one_mass;
         if self.kernel.as_ref().is_some_and(|(known, _)| is_known(known)) {
             return Ok(());
         }
-        let same_size = |known: &Key| {
+        let same_size = |known: &BindingKey| {
             (known.sink_count, known.source_count) == (key.sink_count, key.source_count)
         };
         if !self.kernel.as_ref().is_some_and(|(known, _)| same_size(known)) {
@@ -154,7 +154,7 @@ impl UploadedPairs {
         let eps = softening / frame.length;
         let source_mass: Vec<f32> = source_data.iter().map(|place| place[3]).collect();
         let variant = KernelVariant::new(config, eps, largest_mass, potential);
-        let key = Key {
+        let key = BindingKey {
             variant: variant.for_masses(&source_mass),
             sink_count: n,
             source_count: m,

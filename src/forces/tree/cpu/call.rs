@@ -9,18 +9,18 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 #[cfg(not(target_arch = "wasm32"))]
-use super::super::Moment;
+use super::super::CellMoments;
 #[cfg(not(target_arch = "wasm32"))]
 use super::super::domains::{graft::Grafted, select::SinkBox};
 use super::super::far::Expansion;
 use super::super::{CellForce, Cells, GROUP, MultipoleOrder, Opening, PointMass, Tree, TreeConfig};
-use super::Gathered;
+use super::SinkForce;
 use super::groups::{Groups, Logarithms};
-use super::kernel::{Block, Sums};
-use super::loops::{self, Loops};
-use super::walk::{Lists, Opened};
+use super::kernel::{GroupSums, SinkBlock};
+use super::loops::{self, TreeLoops};
+use super::walk::{InteractionLists, Opened};
 use crate::error::Result;
-use crate::forces::direct::cpu::{Kernel, at_own_source, same_places, softening_squared};
+use crate::forces::direct::cpu::{InstructionSet, at_own_source, same_places, softening_squared};
 use crate::forces::{Forces, Identity, Outputs, Sinks, Sources};
 use crate::frame::Frame;
 use crate::settings::Rebuild;
@@ -45,9 +45,9 @@ const COARSE: TreeConfig = TreeConfig {
 };
 
 /// The tree and the sinks, from which forces by any rule can be computed.
-pub(super) struct Call {
+pub(super) struct TreeCall {
     frame: Frame,
-    loops: &'static Loops,
+    loops: &'static TreeLoops,
     softening_squared: f32,
     tree: Tree,
     groups: Groups,
@@ -71,7 +71,7 @@ pub(super) type Reusable = (Tree, Groups);
 #[derive(Debug, Default)]
 pub(super) struct OfGroup {
     /// Of each sink.
-    pub sums: Vec<Gathered>,
+    pub sums: Vec<SinkForce>,
     /// Number of interactions.
     pub interactions: u64,
     /// Cells that it would have opened but that were not sent here.
@@ -80,7 +80,7 @@ pub(super) struct OfGroup {
 }
 
 /// Parameters shared by all groups of an evaluation.
-struct Rule {
+struct EvaluationRule {
     opened: Opened,
     forces: Vec<CellForce>,
     config: TreeConfig,
@@ -88,14 +88,14 @@ struct Rule {
     excludes: bool,
 }
 
-impl Call {
+impl TreeCall {
     /// Builds a tree, or reuses `stored`, built over the same bodies at earlier positions, if they
     /// are also the sinks.
     ///
     /// # Errors
     /// [`crate::error::Error::Stopped`].
     pub fn new(
-        kernel: Kernel,
+        kernel: InstructionSet,
         sinks: &Sinks,
         sources: &Sources,
         softening: f64,
@@ -160,11 +160,11 @@ impl Call {
         })
     }
 
-    /// Sinks with their own indices among the bodies that will be walked ([`Call::walk_over`]), in the
+    /// Sinks with their own indices among the bodies that will be walked ([`TreeCall::walk_over`]), in the
     /// order of the curve, and the ranges that walk together.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn over(
-        kernel: Kernel,
+        kernel: InstructionSet,
         (frame, softening): (Frame, f64),
         (own, sorted, ranges): (Vec<u32>, Vec<PointMass>, Vec<Range<usize>>),
     ) -> Self {
@@ -186,7 +186,7 @@ impl Call {
     /// Walks these cells from now on. Of their bodies the first are the `inside` sinks in the cube,
     /// the next the `outside` ones.
     #[cfg(not(target_arch = "wasm32"))]
-    pub fn walk_over(&mut self, cells: Grafted<Moment>, (inside, outside): (usize, usize)) {
+    pub fn walk_over(&mut self, cells: Grafted<CellMoments>, (inside, outside): (usize, usize)) {
         let Grafted { cells, moments, bodies, absent, .. } = cells;
         self.tree.cells.cells = cells;
         self.tree.moments = moments;
@@ -368,11 +368,11 @@ impl Call {
     }
 
     /// What all groups share.
-    fn rule(&self, config: &TreeConfig, potential: bool) -> Rule {
+    fn rule(&self, config: &TreeConfig, potential: bool) -> EvaluationRule {
         let (opening, order) = (config.walked(), config.moments);
         let (cells, moments) = (&self.tree.cells.cells, &self.tree.moments);
         let eps2 = self.softening_squared;
-        Rule {
+        EvaluationRule {
             opened: Opened::new(cells, moments, self.absent, &opening, order, eps2),
             forces: moments.par_iter().map(CellForce::of).collect(),
             config: *config,
@@ -389,14 +389,14 @@ impl Call {
         &self,
         ranges: &[Range<usize>],
         least: &[f64],
-        rule: &Rule,
+        rule: &EvaluationRule,
     ) -> Result<Vec<OfGroup>> {
         let stop_token = stop::of_caller();
         let found: Vec<OfGroup> = ranges
             .par_iter()
             .zip(least)
-            .map_init(Lists::default, |lists, (range, &least)| {
-                if stop_token.is_wanted() {
+            .map_init(InteractionLists::default, |lists, (range, &least)| {
+                if stop_token.is_requested() {
                     return OfGroup::default();
                 }
                 self.group(range.clone(), least, rule, lists)
@@ -407,7 +407,13 @@ impl Call {
     }
 
     /// One group: its walk and its sums.
-    fn group(&self, range: Range<usize>, least: f64, rule: &Rule, lists: &mut Lists) -> OfGroup {
+    fn group(
+        &self,
+        range: Range<usize>,
+        least: f64,
+        rule: &EvaluationRule,
+        lists: &mut InteractionLists,
+    ) -> OfGroup {
         let mut block = self.groups.block(range.clone());
         // SAFETY of all calls below: unavailable kernels cannot be constructed.
         let mut reach = block.reach(&rule.config, least);
@@ -427,7 +433,7 @@ impl Call {
             true => find_own(&mut block, &own, &lists.runs),
             false => Vec::new(),
         };
-        let mut sums = Sums::ZERO;
+        let mut sums = GroupSums::ZERO;
         let (loops, eps2) = (self.loops, self.softening_squared);
         let bodies = match (rule.potential, rule.excludes) {
             (true, _) => loops.bodies_potential,
@@ -462,7 +468,7 @@ impl Call {
         }
         let units = (self.frame.acceleration_unit(), self.frame.potential_unit());
         let [x, y, z] = &sums.acceleration;
-        let gathered = |k: usize| Gathered {
+        let gathered = |k: usize| SinkForce {
             acceleration: DVec3::new(x[k], y[k], z[k]) * units.0,
             potential: sums.potential[k] * units.1,
         };
@@ -478,7 +484,7 @@ impl Call {
     }
 
     /// Subtracts what a sink's own source contributes as part of a cell.
-    fn take_off(&self, sums: &mut Sums, block: &Block, k: usize, source: &PointMass) {
+    fn take_off(&self, sums: &mut GroupSums, block: &SinkBlock, k: usize, source: &PointMass) {
         let d = DVec3::from_array(std::array::from_fn(|axis| {
             f64::from(source[axis]) - f64::from(block.position[axis][k])
         }));
@@ -520,7 +526,7 @@ fn own_places(tree: &Tree, groups: &Groups, sinks: &Sinks) -> Vec<u32> {
 /// Sets for each sink its own index in the list of bodies. Returns the sinks that are sources but
 /// are not in the list: their source is in a cell that acts as a whole, which happens only to sinks
 /// away from their sources, or in one without mass.
-fn find_own(block: &mut Block, own: &impl Fn(usize) -> u32, runs: &[(u32, u32)]) -> Vec<usize> {
+fn find_own(block: &mut SinkBlock, own: &impl Fn(usize) -> u32, runs: &[(u32, u32)]) -> Vec<usize> {
     let mut missed: Vec<usize> = (0..block.count).filter(|&k| own(k) != NONE).collect();
     let mut sorted: Vec<(u32, usize)> = missed.iter().map(|&k| (own(k), k)).collect();
     sorted.sort_unstable();

@@ -17,11 +17,11 @@ use super::super::domains::graft::{Grafted, pack};
 use super::super::domains::select::{SinkBox, boxes, select};
 use super::super::domains::top::{Announced, Root, Summed, Top};
 use super::super::{
-    CROWD, Cells, Cube, GROUP, Key, LEAF, Moment, PointMass, Surroundings, TreeConfig, key,
+    CROWD, CellMoments, Cells, Cube, GROUP, Key, LEAF, PointMass, Surroundings, TreeConfig, key,
     moments, room_for,
 };
 use super::HostTree;
-use super::call::{Call, OfGroup, finite};
+use super::call::{OfGroup, TreeCall, finite};
 use super::groups::{Logarithms, ranges};
 use super::walk::Opened;
 use crate::bodies::Rows;
@@ -51,7 +51,7 @@ pub(super) const GENEROSITIES: [Generosity; 3] = [
 
 /// What the ranks have in common from one call to the next.
 #[derive(Debug)]
-pub(super) struct Domains {
+pub(super) struct RankDomains {
     pub ranks: Ranks,
     /// What the forces on each of the bodies at home cost at the last call.
     costs: Vec<f32>,
@@ -60,7 +60,7 @@ pub(super) struct Domains {
     pub repeats: usize,
 }
 
-impl Domains {
+impl RankDomains {
     /// Of these ranks.
     pub fn new(ranks: Ranks) -> Self {
         Self { ranks, costs: Vec::new(), generosities: &GENEROSITIES, repeats: 0 }
@@ -70,14 +70,14 @@ impl Domains {
 /// The forces on a body, on their way home.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
-struct Answer {
+struct ReturnedForces {
     acceleration: [f64; 3],
     potential: f64,
     cost: f32,
     number: u32,
 }
 
-impl Summed for Moment {
+impl Summed for CellMoments {
     fn of_children(children: &[Self]) -> Self {
         Self::of_children(children)
     }
@@ -108,7 +108,7 @@ impl HostTree {
     /// Bodies that no frame holds; [`Error::Stopped`]; a rank that cannot be reached.
     pub(super) fn compute_shared(
         &mut self,
-        domains: &mut Domains,
+        domains: &mut RankDomains,
         sources: &Sources,
         acceleration: &[DVec3],
         (softening, potential): (f64, bool),
@@ -142,7 +142,7 @@ impl HostTree {
             }
         };
         let visitors: Vec<Visitor> = (0..n).into_par_iter().map(visitor).collect();
-        let part = Part::new(&ranks, visitors)?;
+        let part = CurvePart::new(&ranks, visitors)?;
         let sizes: Vec<f64> = part.sinks().map(|sink| sink.strength).collect();
         let softening = (frame, softening);
         let mut interactions = 0;
@@ -193,7 +193,7 @@ fn ranges_of(lengths: impl Iterator<Item = u64>) -> Vec<Range<usize>> {
 }
 
 /// A rank's part of the curve.
-struct Part {
+struct CurvePart {
     rank: usize,
     /// The bodies in the cube, in the order of the curve.
     bodies: Vec<Visitor>,
@@ -202,15 +202,15 @@ struct Part {
     outside: Vec<Visitor>,
     has_outside: bool,
     cells: Cells,
-    moments: Vec<Moment>,
-    top: Top<Moment>,
+    moments: Vec<CellMoments>,
+    top: Top<CellMoments>,
     /// The sinks that walk together.
     ranges: Vec<Range<usize>>,
     /// For each sink its index among the bodies that this rank walks ([`Grafted::bodies`]).
     own: Vec<u32>,
 }
 
-impl Part {
+impl CurvePart {
     /// Sends the bodies at home to their ranks and finds the cells of those that come. Collective,
     /// as all here.
     fn new(ranks: &Ranks, home: Vec<Visitor>) -> Result<Self> {
@@ -297,7 +297,7 @@ impl Part {
     fn forces(
         &self,
         tree: &HostTree,
-        domains: &mut Domains,
+        domains: &mut RankDomains,
         config: &TreeConfig,
         sizes: &[f64],
         (frame, softening): (Frame, f64),
@@ -308,9 +308,9 @@ impl Part {
         let mut sums = [mean.sum, mean.count];
         ranks.sum_integers(&mut sums)?;
         [mean.sum, mean.count] = sums;
-        let own: Vec<PointMass> = self.sinks().map(|sink| Cube::kept(&sink.place)).collect();
+        let own: Vec<PointMass> = self.sinks().map(|sink| Cube::admitted(&sink.place)).collect();
         let groups = (self.own.clone(), own, self.ranges.clone());
-        let mut call = Call::over(tree.kernel, (frame, softening), groups);
+        let mut call = TreeCall::over(tree.kernel, (frame, softening), groups);
         let (singles, groups): (Vec<_>, Vec<_>) =
             call.boxes(config, sizes, &mean).into_iter().partition(|(count, _)| *count == 1);
         let of = |boxes: Vec<(usize, SinkBox)>| boxes.into_iter().map(|(_, sinks)| sinks).collect();
@@ -327,8 +327,8 @@ impl Part {
         for (attempt, &Generosity { boxes: most, margin }) in
             domains.generosities.iter().enumerate()
         {
-            let wanted = ranks.gather(&[&boxes(&groups, most)[..], &singles].concat())?;
-            let sent: Vec<Vec<u8>> = wanted
+            let requests = ranks.gather(&[&boxes(&groups, most)[..], &singles].concat())?;
+            let sent: Vec<Vec<u8>> = requests
                 .iter()
                 .enumerate()
                 .map(|(to, boxes)| match to == self.rank {
@@ -344,7 +344,7 @@ impl Part {
                 .collect();
             let received = ranks.send_each(&sent)?;
             let outside: Vec<PointMass> =
-                self.outside.iter().map(|body| Cube::kept(&body.place)).collect();
+                self.outside.iter().map(|body| Cube::admitted(&body.place)).collect();
             let own = (&self.cells, &self.moments[..], &self.places[..]);
             let grafted = Grafted::new(&self.top, self.rank, own, &outside, &received)?;
             call.walk_over(grafted, (self.bodies.len(), outside.len()));
@@ -364,7 +364,7 @@ impl Part {
     }
 
     /// What is sent to the home of each sink.
-    fn answers(&self, found: &[OfGroup], homes: &[Range<usize>]) -> Vec<Vec<Answer>> {
+    fn answers(&self, found: &[OfGroup], homes: &[Range<usize>]) -> Vec<Vec<ReturnedForces>> {
         let mut answers = vec![Vec::new(); homes.len()];
         let each = found.iter().flat_map(|group| {
             let cost = group.interactions as f32 / group.sums.len().max(1) as f32;
@@ -372,7 +372,7 @@ impl Part {
         });
         for (sink, (sum, cost)) in self.sinks().zip(each) {
             let home = homes.partition_point(|home| home.end <= sink.number as usize);
-            answers[home].push(Answer {
+            answers[home].push(ReturnedForces {
                 acceleration: sum.acceleration.to_array(),
                 potential: sum.potential,
                 cost,
@@ -396,8 +396,8 @@ fn common(
     ranks: &Ranks,
     crossing: &[Announced],
     (begin, keys, places): (usize, &[Key], &[PointMass]),
-    (cells, moments): (&Cells, &[Moment]),
-) -> Result<Top<Moment>> {
+    (cells, moments): (&Cells, &[CellMoments]),
+) -> Result<Top<CellMoments>> {
     let crossing: Vec<Announced> = ranks.gather(crossing)?.into_iter().flatten().collect();
     let mut counts: Vec<u64> = crossing.iter().map(|cell| cell.count(keys, begin) as u64).collect();
     ranks.sum_integers(&mut counts)?;
@@ -417,9 +417,9 @@ fn common(
         }
     }
     let roots = ranks.gather(&Root::all(cells, begin))?;
-    let own: Vec<Moment> = cells.roots().map(|root| moments[root as usize]).collect();
+    let own: Vec<CellMoments> = cells.roots().map(|root| moments[root as usize]).collect();
     let moments = ranks.gather(&own)?;
-    let roots: Vec<(Vec<Root>, Vec<Moment>)> = roots.into_iter().zip(moments).collect();
+    let roots: Vec<(Vec<Root>, Vec<CellMoments>)> = roots.into_iter().zip(moments).collect();
     Ok(Top::new(&crossing, of_leaves.concat(), &roots, LEAF))
 }
 
@@ -432,16 +432,16 @@ fn scattered(
 ) -> Result<Vec<bool>> {
     let surroundings: Vec<Option<Surroundings>> =
         places.par_chunks(GROUP).map(|sinks| Surroundings::of(cube, sinks)).collect();
-    let is_asked = |near: &Surroundings| !near.is_between(before, next);
+    let needs_others = |near: &Surroundings| !near.is_between(before, next);
     let mut scattered: Vec<bool> = surroundings
         .par_iter()
-        .map(|near| near.is_some_and(|near| !is_asked(&near) && near.is_crowded(keys)))
+        .map(|near| near.is_some_and(|near| !needs_others(&near) && near.is_crowded(keys)))
         .collect();
     let numbered = surroundings.iter().enumerate();
-    let asked: Vec<(usize, Surroundings)> = numbered
-        .filter_map(|(group, near)| near.filter(is_asked).map(|near| (group, near)))
+    let uncertain: Vec<(usize, Surroundings)> = numbered
+        .filter_map(|(group, near)| near.filter(needs_others).map(|near| (group, near)))
         .collect();
-    let questions: Vec<Surroundings> = asked.iter().map(|(_, near)| *near).collect();
+    let questions: Vec<Surroundings> = uncertain.iter().map(|(_, near)| *near).collect();
     let answers: Vec<Vec<[u32; 2]>> = ranks
         .gather(&questions)?
         .par_iter()
@@ -451,7 +451,7 @@ fn scattered(
         })
         .collect();
     let answers = ranks.send_each(&answers)?;
-    for (k, (group, _)) in asked.iter().enumerate() {
+    for (k, (group, _)) in uncertain.iter().enumerate() {
         let total = |which: usize| answers.iter().map(|of_rank| of_rank[k][which] as usize).sum();
         scattered[*group] = [total(0), total(1)].iter().all(|count: &usize| *count > CROWD);
     }

@@ -2,7 +2,7 @@
 
 use super::super::CellForce;
 use super::super::far::{Expansion, TERMS};
-use crate::forces::direct::cpu::{Lanes, PACK};
+use crate::forces::direct::cpu::{LanesF32, PACK};
 
 /// Number of cells whose terms are summed in f32.
 const TILE: usize = 256;
@@ -21,7 +21,7 @@ const TILE: usize = 256;
 /// # Safety
 /// The processor has the instructions of `V`.
 #[inline(always)]
-pub(super) unsafe fn expand<V: Lanes>(
+pub(super) unsafe fn expand<V: LanesF32>(
     list: &[u32],
     forces: &[CellForce],
     softening_squared: f32,
@@ -107,7 +107,7 @@ pub(super) unsafe fn expand<V: Lanes>(
 /// Centre, mass, three times the second moments and their trace of up to a vector of cells; behind
 /// the last one copies of it without mass.
 #[inline(always)]
-fn gathered<V: Lanes>(cells: &[u32], forces: &[CellForce]) -> [[f32; PACK]; 11] {
+fn gathered<V: LanesF32>(cells: &[u32], forces: &[CellForce]) -> [[f32; PACK]; 11] {
     let mut fields = [[0.0; PACK]; 11];
     for k in 0..V::WIDTH {
         let is_one = k < cells.len();
@@ -129,9 +129,9 @@ fn gathered<V: Lanes>(cells: &[u32], forces: &[CellForce]) -> [[f32; PACK]; 11] 
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::far::Near;
+    use super::super::super::far::SinkGroup;
     use super::*;
-    use crate::forces::direct::cpu::Kernel;
+    use crate::forces::direct::cpu::InstructionSet;
     use crate::forces::test_bodies::Random;
     use crate::forces::tree::cpu::loops;
 
@@ -157,10 +157,10 @@ mod tests {
     }
 
     fn about(extent: f32) -> Expansion {
-        Expansion::new(&Near {
+        Expansion::new(&SinkGroup {
             middle: [0.02, -0.01, 0.03],
             extent_squared: extent * extent,
-            ..Near::default()
+            ..SinkGroup::default()
         })
     }
 
@@ -177,7 +177,7 @@ mod tests {
                     *size += (right.sums[k] - before[k]).abs();
                 }
             }
-            for kernel in Kernel::available() {
+            for kernel in InstructionSet::available() {
                 let mut found = about(0.5);
                 let eps2 = (softening * softening) as f32;
                 // SAFETY: the kernel is available.

@@ -7,10 +7,10 @@ use bytemuck::{Pod, Zeroable};
 use glam::DVec3;
 use rayon::prelude::*;
 
-use super::super::far::{EXPANDED, FEWEST, Near};
+use super::super::far::{EXPANDED, FEWEST, SinkGroup};
 use super::super::{GROUP, Key, PointMass, Tree, TreeConfig, keys, order, split};
-use super::kernel::Block;
-use super::walk::Reach;
+use super::kernel::SinkBlock;
+use super::walk::SinkReach;
 use crate::math::length;
 
 /// Lower bound on a group's acceleration, as a fraction of the (logarithmic) mean: a body in the
@@ -123,10 +123,10 @@ impl Groups {
     }
 
     /// The sinks of a group as the kernels need them.
-    pub fn block(&self, range: Range<usize>) -> Block {
+    pub fn block(&self, range: Range<usize>) -> SinkBlock {
         let places = &self.sorted[range];
         let mut block =
-            Block { position: [[0.0; GROUP]; 3], own: [-1.0; GROUP], count: places.len() };
+            SinkBlock { position: [[0.0; GROUP]; 3], own: [-1.0; GROUP], count: places.len() };
         for (axis, lanes) in block.position.iter_mut().enumerate() {
             for (k, lane) in lanes.iter_mut().enumerate() {
                 *lane = places[k.min(places.len() - 1)][axis];
@@ -151,9 +151,9 @@ pub(super) fn ranges(scattered: &[bool], inside: usize, sinks: usize) -> Vec<Ran
     ranges
 }
 
-impl Block {
+impl SinkBlock {
     /// The box of the sinks, whose least acceleration is `least`, for these settings.
-    pub fn reach(&self, config: &TreeConfig, least: f64) -> Reach {
+    pub fn reach(&self, config: &TreeConfig, least: f64) -> SinkReach {
         let over = |from: f32, choose: fn(f32, f32) -> f32| {
             self.position.each_ref().map(|lanes| lanes.iter().copied().fold(from, choose))
         };
@@ -165,12 +165,12 @@ impl Block {
         };
         let allowance = opening.allowance(least, order) as f32;
         let is_expanded = config.expands() && self.count >= FEWEST;
-        let near = Near {
+        let near = SinkGroup {
             middle,
             extent_squared: (0..self.count).map(squared).fold(0.0, f32::max),
             allowance,
             lost: if is_expanded { EXPANDED * allowance } else { 0.0 },
         };
-        Reach { lower, upper, reach: opening.reach(least, order) as f32, near }
+        SinkReach { lower, upper, reach: opening.reach(least, order) as f32, near }
     }
 }

@@ -6,7 +6,7 @@
 
 use super::super::far::Expansion;
 use super::super::{CellForce, GROUP, PointMass};
-use crate::forces::direct::cpu::{Lanes, PACK, Separation};
+use crate::forces::direct::cpu::{LanesF32, PACK, Separation};
 
 /// Number of sources in a tile.
 const TILE: usize = 64;
@@ -14,7 +14,7 @@ const TILE: usize = 64;
 /// The sinks of a group in the frame of a call. Lanes beyond the last sink repeat it.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
-pub(super) struct Block {
+pub(super) struct SinkBlock {
     pub position: [[f32; GROUP]; 3],
     /// Index of each sink in the list of bodies; -1 if it need not be excluded.
     pub own: [f32; GROUP],
@@ -24,15 +24,15 @@ pub(super) struct Block {
 /// The sums of the sinks in the frame's units: acceleration, potential.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
-pub(super) struct Sums {
+pub(super) struct GroupSums {
     pub acceleration: [[f64; GROUP]; 3],
     pub potential: [f64; GROUP],
 }
 
-impl Sums {
+impl GroupSums {
     /// Adds an expansion at each sink.
     #[inline(always)]
-    pub fn add(&mut self, expansion: &Expansion, block: &Block) {
+    pub fn add(&mut self, expansion: &Expansion, block: &SinkBlock) {
         let [x, y, z] = &block.position;
         for k in 0..GROUP {
             let (pull, potential) = expansion.at([x[k], y[k], z[k]]);
@@ -53,9 +53,9 @@ struct Tile<V, const S: usize> {
     potential: [V; S],
 }
 
-impl<V: Lanes, const S: usize> Tile<V, S> {
+impl<V: LanesF32, const S: usize> Tile<V, S> {
     /// # Safety
-    /// As [`Lanes`].
+    /// As [`LanesF32`].
     #[inline(always)]
     unsafe fn zero() -> Self {
         // SAFETY: the processor has the instructions.
@@ -66,9 +66,9 @@ impl<V: Lanes, const S: usize> Tile<V, S> {
     /// Adds the tile to the sums of the sinks from lane `first` on.
     ///
     /// # Safety
-    /// As [`Lanes`].
+    /// As [`LanesF32`].
     #[inline(always)]
-    unsafe fn flush(&self, sums: &mut Sums, first: usize, potential: bool, units: [f64; 2]) {
+    unsafe fn flush(&self, sums: &mut GroupSums, first: usize, potential: bool, units: [f64; 2]) {
         for (sums, tile) in sums.acceleration.iter_mut().zip(&self.acceleration) {
             // SAFETY: the processor has the instructions.
             unsafe { add(&mut sums[first..], tile, units[0]) };
@@ -81,9 +81,9 @@ impl<V: Lanes, const S: usize> Tile<V, S> {
 }
 
 /// # Safety
-/// As [`Lanes`].
+/// As [`LanesF32`].
 #[inline(always)]
-unsafe fn add<V: Lanes, const S: usize>(sums: &mut [f64], tile: &[V; S], unit: f64) {
+unsafe fn add<V: LanesF32, const S: usize>(sums: &mut [f64], tile: &[V; S], unit: f64) {
     for (sums, vector) in sums.chunks_exact_mut(V::WIDTH).zip(tile) {
         let mut lanes = [0.0f32; PACK];
         // SAFETY: the processor has the instructions; no vector is longer than a pack.
@@ -97,9 +97,9 @@ unsafe fn add<V: Lanes, const S: usize>(sums: &mut [f64], tile: &[V; S], unit: f
 /// The positions of `S` vectors of sinks.
 ///
 /// # Safety
-/// As [`Lanes`]; the lanes are within a group.
+/// As [`LanesF32`]; the lanes are within a group.
 #[inline(always)]
-unsafe fn sinks<V: Lanes, const S: usize>(block: &Block, first: usize) -> [[V; 3]; S] {
+unsafe fn sinks<V: LanesF32, const S: usize>(block: &SinkBlock, first: usize) -> [[V; 3]; S] {
     debug_assert!(first + S * V::WIDTH <= GROUP);
     std::array::from_fn(|k| {
         // SAFETY: as above.
@@ -118,14 +118,14 @@ unsafe fn sinks<V: Lanes, const S: usize>(block: &Block, first: usize) -> [[V; 3
 /// The processor has the instructions of `V`.
 #[inline(always)]
 pub(super) unsafe fn bodies<
-    V: Lanes,
+    V: LanesF32,
     const S: usize,
     const POTENTIAL: bool,
     const EXCLUDE: bool,
 >(
     places: &[PointMass],
-    block: &Block,
-    sums: &mut Sums,
+    block: &SinkBlock,
+    sums: &mut GroupSums,
     softening_squared: f32,
     guard: bool,
 ) {
@@ -182,15 +182,15 @@ pub(super) unsafe fn bodies<
 /// The processor has the instructions of `V`.
 #[inline(always)]
 pub(super) unsafe fn cells<
-    V: Lanes,
+    V: LanesF32,
     const S: usize,
     const POTENTIAL: bool,
     const QUADRUPOLE: bool,
 >(
     list: &[u32],
     forces: &[CellForce],
-    block: &Block,
-    sums: &mut Sums,
+    block: &SinkBlock,
+    sums: &mut GroupSums,
     softening_squared: f32,
 ) {
     // SAFETY: the processor has the instructions; S vectors divide a group.

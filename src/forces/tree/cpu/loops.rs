@@ -2,31 +2,31 @@
 
 use super::super::far::Expansion;
 use super::super::{CellForce, PointMass};
-use super::kernel::{Block, Sums};
-use super::walk::{Lists, Opened, Reach};
-use crate::forces::direct::cpu::Kernel;
+use super::kernel::{GroupSums, SinkBlock};
+use super::walk::{InteractionLists, Opened, SinkReach};
+use crate::forces::direct::cpu::InstructionSet;
 
 /// See [`super::kernel::bodies`].
-type Bodies = unsafe fn(&[PointMass], &Block, &mut Sums, f32, bool);
+type BodyLoop = unsafe fn(&[PointMass], &SinkBlock, &mut GroupSums, f32, bool);
 /// See [`super::kernel::cells`].
-type Cells = unsafe fn(&[u32], &[CellForce], &Block, &mut Sums, f32);
+type CellLoop = unsafe fn(&[u32], &[CellForce], &SinkBlock, &mut GroupSums, f32);
 /// See [`super::expand::expand`].
 type Expand = unsafe fn(&[u32], &[CellForce], f32, &mut Expansion);
-/// See [`Sums::add`].
-type Add = unsafe fn(&mut Sums, &Expansion, &Block);
+/// See [`GroupSums::add`].
+type Add = unsafe fn(&mut GroupSums, &Expansion, &SinkBlock);
 /// See [`super::walk::walk`].
-type Walk = unsafe fn(&Opened, &Reach, &mut Lists);
+type WalkLoop = unsafe fn(&Opened, &SinkReach, &mut InteractionLists);
 
-/// The loops of an instruction set. Safe to call if [`Kernel::is_available`].
-pub(super) struct Loops {
-    pub walk: Walk,
-    pub bodies: Bodies,
-    pub bodies_excluding: Bodies,
-    pub bodies_potential: Bodies,
-    pub monopoles: Cells,
-    pub monopoles_potential: Cells,
-    pub quadrupoles: Cells,
-    pub quadrupoles_potential: Cells,
+/// The loops of an instruction set. Safe to call if [`InstructionSet::is_available`].
+pub(super) struct TreeLoops {
+    pub walk: WalkLoop,
+    pub bodies: BodyLoop,
+    pub bodies_excluding: BodyLoop,
+    pub bodies_potential: BodyLoop,
+    pub monopoles: CellLoop,
+    pub monopoles_potential: CellLoop,
+    pub quadrupoles: CellLoop,
+    pub quadrupoles_potential: CellLoop,
     pub expand: Expand,
     pub add: Add,
 }
@@ -43,7 +43,7 @@ macro_rules! entry {
                 ($loop:ident, $potential:literal, $exclude:literal) => {
                     $(#[target_feature(enable = $features)])?
                     unsafe fn $loop(
-                        a: &[PointMass], b: &Block, c: &mut Sums, d: f32, e: bool,
+                        a: &[PointMass], b: &SinkBlock, c: &mut GroupSums, d: f32, e: bool,
                     ) {
                         // SAFETY: the processor has the instructions, as the caller guarantees.
                         unsafe {
@@ -60,7 +60,7 @@ macro_rules! entry {
                 ($loop:ident, $potential:literal, $quadrupole:literal) => {
                     $(#[target_feature(enable = $features)])?
                     unsafe fn $loop(
-                        a: &[u32], b: &[CellForce], c: &Block, d: &mut Sums, e: f32,
+                        a: &[u32], b: &[CellForce], c: &SinkBlock, d: &mut GroupSums, e: f32,
                     ) {
                         // SAFETY: the processor has the instructions, as the caller guarantees.
                         unsafe {
@@ -81,16 +81,16 @@ macro_rules! entry {
             }
 
             $(#[target_feature(enable = $features)])?
-            unsafe fn add(a: &mut Sums, b: &Expansion, c: &Block) {
+            unsafe fn add(a: &mut GroupSums, b: &Expansion, c: &SinkBlock) {
                 a.add(b, c);
             }
 
             $(#[target_feature(enable = $features)])?
-            unsafe fn walk(a: &Opened, b: &Reach, c: &mut Lists) {
+            unsafe fn walk(a: &Opened, b: &SinkReach, c: &mut InteractionLists) {
                 walk::walk(a, b, c);
             }
 
-            pub(super) static LOOPS: Loops = Loops {
+            pub(super) static LOOPS: TreeLoops = TreeLoops {
                 walk,
                 bodies,
                 bodies_excluding,
@@ -117,16 +117,16 @@ entry!(simd128, crate::math::arithmetic::wasm32::Singles, 2);
 #[cfg(not(all(target_arch = "wasm32", target_feature = "simd128")))]
 entry!(scalar, crate::math::arithmetic::Plain<f32, 4>, 1);
 
-/// The loops of a kernel; for a kernel that this target does not have, those of the one it always
-/// has.
-pub(super) fn of(kernel: Kernel) -> &'static Loops {
+/// The loops of an instruction set; for one that this target does not have, those of the one it
+/// always has.
+pub(super) fn of(kernel: InstructionSet) -> &'static TreeLoops {
     match kernel {
         #[cfg(target_arch = "x86_64")]
-        Kernel::Avx512 => &avx512::LOOPS,
+        InstructionSet::Avx512 => &avx512::LOOPS,
         #[cfg(target_arch = "x86_64")]
-        Kernel::Avx2 => &avx2::LOOPS,
+        InstructionSet::Avx2 => &avx2::LOOPS,
         #[cfg(target_arch = "aarch64")]
-        Kernel::Neon => &neon::LOOPS,
+        InstructionSet::Neon => &neon::LOOPS,
         #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
         _ => &simd128::LOOPS,
         #[cfg(not(all(target_arch = "wasm32", target_feature = "simd128")))]

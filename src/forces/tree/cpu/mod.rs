@@ -8,9 +8,9 @@ use super::TreeConfig;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::error::Error;
 use crate::error::Result;
-use crate::forces::direct::cpu::Kernel;
+use crate::forces::direct::cpu::InstructionSet;
 use crate::forces::{
-    Capabilities, Evaluator, Forces, Identity, Interfaces, Order, Outputs, Precision, Sinks,
+    EngineCapabilities, Evaluator, Forces, Identity, Interfaces, Order, Outputs, Precision, Sinks,
     Sources, WithSources,
 };
 use crate::settings::Rebuild;
@@ -31,7 +31,7 @@ mod walk;
 
 use reused::ReusedTree;
 pub use view::{GroupWalk, LevelWalk, TreeView};
-pub use walk::Lists;
+pub use walk::InteractionLists;
 
 /// The engine. Stores sources that are set, 32 bytes each; a call on these bodies needs about 75
 /// bytes for each, and 24 for its acceleration. A tree that serves several steps is stored too:
@@ -41,7 +41,7 @@ pub type CpuTree = WithSources<HostTree>;
 /// The tree of [`CpuTree`].
 #[derive(Debug)]
 pub struct HostTree {
-    kernel: Kernel,
+    kernel: InstructionSet,
     config: TreeConfig,
     /// Whether accelerations that are not known are estimated.
     estimates: bool,
@@ -50,20 +50,20 @@ pub struct HostTree {
     reused: ReusedTree,
     /// The ranks that share the bodies.
     #[cfg(not(target_arch = "wasm32"))]
-    domains: Option<domains::Domains>,
+    domains: Option<domains::RankDomains>,
 }
 
 impl CpuTree {
     /// An engine with this processor's fastest kernel.
     pub fn new(config: TreeConfig) -> Self {
-        Self::of(HostTree::new(Kernel::available()[0], config))
+        Self::of(HostTree::new(InstructionSet::available()[0], config))
     }
 
     /// An engine with this kernel.
     ///
     /// # Errors
     /// The processor lacks its instructions.
-    pub fn with_kernel(kernel: Kernel, config: TreeConfig) -> Result<Self> {
+    pub fn with_kernel(kernel: InstructionSet, config: TreeConfig) -> Result<Self> {
         kernel.check().map(|()| Self::of(HostTree::new(kernel, config)))
     }
 
@@ -78,7 +78,7 @@ impl CpuTree {
 }
 
 impl HostTree {
-    fn new(kernel: Kernel, config: TreeConfig) -> Self {
+    fn new(kernel: InstructionSet, config: TreeConfig) -> Self {
         Self {
             kernel,
             config,
@@ -95,7 +95,7 @@ impl HostTree {
         let tree = Self::new(self.kernel, config);
         #[cfg(not(target_arch = "wasm32"))]
         let tree = Self {
-            domains: self.domains.as_ref().map(|own| domains::Domains::new(own.ranks.clone())),
+            domains: self.domains.as_ref().map(|own| domains::RankDomains::new(own.ranks.clone())),
             ..tree
         };
         tree
@@ -134,7 +134,7 @@ impl HostTree {
         let since = Instant::now();
         let (tree, is_step) = begun.map_or((None, false), |begun| (begun.tree, begun.is_step));
         let is_refit = tree.is_some();
-        let mut call = call::Call::new(*kernel, sinks, sources, softening, tree)?;
+        let mut call = call::TreeCall::new(*kernel, sinks, sources, softening, tree)?;
         let evaluated = if !config.opening.needs_accelerations() {
             call.evaluate(config, &[], potential, out)
         } else if sinks.acceleration.len() == sinks.position.len() {
@@ -202,16 +202,16 @@ impl Evaluator for HostTree {
         stop::check()
     }
 
-    fn capabilities(&self) -> Capabilities<'_> {
+    fn capabilities(&self) -> EngineCapabilities<'_> {
         let config = TreeConfig { rebuild: Rebuild::EACH_STEP, ..self.config.for_energies() };
-        Capabilities {
+        EngineCapabilities {
             last_accelerations: self.config.needs_accelerations(),
             interactions: Some(self.interactions),
             built_at: self.reused.built_at(),
             for_energies: Some(Box::new(WithSources::of(self.alike(config)))),
             #[cfg(not(target_arch = "wasm32"))]
             ranks: self.domains.as_ref().map(|domains| &domains.ranks),
-            ..Capabilities::default()
+            ..EngineCapabilities::default()
         }
     }
 
@@ -228,13 +228,13 @@ impl Evaluator for HostTree {
 #[cfg(not(target_arch = "wasm32"))]
 impl crate::forces::Divides for HostTree {
     fn divide_among(&mut self, ranks: crate::exchange::Ranks) {
-        self.domains = (ranks.size() > 1).then(|| domains::Domains::new(ranks));
+        self.domains = (ranks.size() > 1).then(|| domains::RankDomains::new(ranks));
     }
 }
 
 /// The sums of one sink, in the caller's units.
 #[derive(Clone, Copy, Debug)]
-struct Gathered {
+struct SinkForce {
     acceleration: DVec3,
     potential: f64,
 }

@@ -4,7 +4,7 @@ use glam::DVec3;
 
 use super::super::pace::RebuildPace;
 use super::HostTree;
-use super::call::{Call, Reusable};
+use super::call::{Reusable, TreeCall};
 use crate::forces::{Identity, Rebuilds, Sinks, Sources};
 use crate::settings::Rebuild;
 
@@ -78,7 +78,7 @@ impl Rebuilds for HostTree {
         let sinks = Sinks::new(position, Identity::Offset(0));
         let then = Sources::new(position, bodies.mass);
         // If this is interrupted, so are its forces before they begin.
-        let Ok(call) = Call::new(self.kernel, &sinks, &then, softening, None) else { return };
+        let Ok(call) = TreeCall::new(self.kernel, &sinks, &then, softening, None) else { return };
         self.reused.end(call.into_reusable(), true, Some(position));
         self.reused.is_refitted = built_at.is_some();
     }

@@ -193,7 +193,7 @@ fn hard_cases_are_right_at_any_softening() {
             );
             assert!(found.lost().is_none(), "{name}, eps {eps}");
             // Sums that nearly cancel are compared with the size of their terms.
-            let usual = exact.acceleration.iter().map(|a| a.length()).sum::<f64>()
+            let typical = exact.acceleration.iter().map(|a| a.length()).sum::<f64>()
                 / exact.acceleration.len() as f64;
             // The two bodies of the pair are closer than f32 resolves, so their mutual attraction
             // is lost.
@@ -201,7 +201,7 @@ fn hard_cases_are_right_at_any_softening() {
             for (k, right) in exact.acceleration.iter().enumerate().skip(told_apart) {
                 let error = found.acceleration[k * stride].distance(*right);
                 assert!(
-                    error <= 0.02 * right.length().max(0.3 * usual),
+                    error <= 0.02 * right.length().max(0.3 * typical),
                     "{name}, eps {eps}: {k} {error:e}"
                 );
                 let (phi, right) = (found.potential[k * stride], exact.potential[k]);
@@ -226,9 +226,9 @@ fn forces_of_all_bodies_cancel() {
         forces().sum::<DVec3>().length() / forces().map(DVec3::length).sum::<f64>()
     };
     // With rms errors of 4e-4 and 2e-4 per body, correlated within the 64 of a group.
-    let [usual, octgrav] =
+    let [typical, octgrav] =
         [TreeConfig::default().opening, Opening::Octgrav { theta: 0.75 }].map(residual);
-    assert!(usual < 5e-5 && octgrav < 1.5e-5, "{usual:.1e} {octgrav:.1e}");
+    assert!(typical < 5e-5 && octgrav < 1.5e-5, "{typical:.1e} {octgrav:.1e}");
 }
 
 /// Sinks that are not sources, that are some of them, and that are away from their sources'
@@ -328,9 +328,9 @@ fn kernels_agree_and_bits_do_not_depend_on_threads() {
         answers(&mut engine, &bodies, 0.01, &Outputs::POTENTIAL)
     };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
-    let fastest = run(Kernel::available()[0]);
-    assert_eq!(pool.install(|| run(Kernel::available()[0])), fastest);
-    for kernel in Kernel::available() {
+    let fastest = run(InstructionSet::available()[0]);
+    assert_eq!(pool.install(|| run(InstructionSet::available()[0])), fastest);
+    for kernel in InstructionSet::available() {
         let found = run(kernel);
         for (a, b) in found.acceleration.iter().zip(&fastest.acceleration) {
             // A cell at the limit of the rule may be accepted by one kernel and opened by another.

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::super::{CellBox, CellRecord, MultipoleOrder, NO_PARENT, PointMass, Tree, TreeConfig};
 use super::call::finite;
 use super::groups::{Groups, Logarithms};
-use super::walk::{Lists, Opened, walk};
+use super::walk::{InteractionLists, Opened, walk};
 use crate::forces::direct::cpu::softening_squared;
 use crate::frame::Frame;
 
@@ -139,7 +139,7 @@ impl TreeView {
             false => (config, 0.0),
         };
         let reach = self.groups.block(range.clone()).reach(config, least);
-        let mut lists = Lists::default();
+        let mut lists = InteractionLists::default();
         let (cells, moments) = (&self.tree.cells.cells, &self.tree.moments);
         let (rule, eps2) = (config.walked(), self.softening_squared);
         let opened = Opened::new(cells, moments, None, &rule, config.moments, eps2);
@@ -152,7 +152,7 @@ impl TreeView {
         self.tree.order.iter().position(|&other| other == body).unwrap_or(0)
     }
 
-    fn group_walk(&self, range: std::ops::Range<usize>, lists: &Lists) -> GroupWalk {
+    fn group_walk(&self, range: std::ops::Range<usize>, lists: &InteractionLists) -> GroupWalk {
         let Tree { order, inside, cells, .. } = &self.tree;
         let mut levels = vec![LevelWalk::default(); cells.levels.len().saturating_sub(1)];
         let mut is_opened = vec![false; cells.len()];

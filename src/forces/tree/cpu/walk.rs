@@ -4,8 +4,8 @@ use rayon::prelude::*;
 
 #[cfg(not(target_arch = "wasm32"))]
 use super::super::domains::select::SinkBox;
-use super::super::far::Near;
-use super::super::{Cell, Moment, MultipoleOrder, Opening, PointMass};
+use super::super::far::SinkGroup;
+use super::super::{Cell, CellMoments, MultipoleOrder, Opening, PointMass};
 
 /// Cells tested at once: all children of one cell.
 const CHILDREN: usize = 8;
@@ -33,17 +33,17 @@ pub(super) struct Opened {
 
 /// The box of a group's sinks, and the reach that the rule gives them.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Reach {
+pub(super) struct SinkReach {
     pub lower: [f32; 3],
     pub upper: [f32; 3],
     /// [`Opening::reach`].
     pub reach: f32,
     /// For accepted cells.
-    pub near: Near,
+    pub near: SinkGroup,
 }
 
 #[cfg(not(target_arch = "wasm32"))]
-impl Reach {
+impl SinkReach {
     /// What decides which cells are opened.
     pub fn sink_box(&self) -> SinkBox {
         SinkBox { lower: self.lower, upper: self.upper, reach: self.reach }
@@ -52,7 +52,7 @@ impl Reach {
 
 /// The interaction list of a group.
 #[derive(Clone, Debug, Default)]
-pub struct Lists {
+pub struct InteractionLists {
     /// Numbers of the cells that act with all their moments.
     pub cells: Vec<u32>,
     /// Numbers of the cells that act as points.
@@ -69,7 +69,7 @@ pub struct Lists {
     stack: Vec<(u32, u32)>,
 }
 
-impl Lists {
+impl InteractionLists {
     /// Number of bodies.
     pub fn bodies(&self) -> usize {
         self.runs.iter().map(|(_, count)| *count as usize).sum()
@@ -81,7 +81,7 @@ impl Opened {
     /// that were not sent here.
     pub fn new(
         cells: &[Cell],
-        moments: &[Moment],
+        moments: &[CellMoments],
         absent: Option<u32>,
         opening: &Opening,
         order: MultipoleOrder,
@@ -102,7 +102,7 @@ impl Opened {
             *mass = moment.mass as f32;
         });
         let [x, y, z, critical, radius_squared, trace, mass] = columns;
-        let corner = |side: &(dyn Fn(&Moment) -> f32 + Sync)| {
+        let corner = |side: &(dyn Fn(&CellMoments) -> f32 + Sync)| {
             let mut column: Vec<f32> = moments.par_iter().map(side).collect();
             column.resize(padded, 0.0);
             column
@@ -157,7 +157,7 @@ impl Opened {
 
     /// What becomes of each of the eight cells from `first` on, of which `count` are there.
     #[inline(always)]
-    fn verdicts(&self, first: usize, count: u32, group: &Reach) -> Verdicts {
+    fn verdicts(&self, first: usize, count: u32, group: &SinkReach) -> Verdicts {
         let eight = |column: &Vec<f32>| eight(column, first);
         // No `map`, which may be left as a call.
         let [x, y, z] = &self.centre;
@@ -241,9 +241,9 @@ impl<'a, T: Copy + Default> Appended<'a, T> {
     }
 
     #[inline(always)]
-    fn push_if(&mut self, entry: T, is_wanted: u32) {
+    fn push_if(&mut self, entry: T, is_pushed: u32) {
         self.entries[self.length] = entry;
-        self.length += is_wanted as usize;
+        self.length += is_pushed as usize;
     }
 
     #[inline(always)]
@@ -254,7 +254,7 @@ impl<'a, T: Copy + Default> Appended<'a, T> {
 
 /// Fills `lists` for a group, starting at the root.
 #[inline(always)]
-pub(super) fn walk(opened: &Opened, group: &Reach, lists: &mut Lists) {
+pub(super) fn walk(opened: &Opened, group: &SinkReach, lists: &mut InteractionLists) {
     let [mut cells, mut points, mut far] =
         [&mut lists.cells, &mut lists.points, &mut lists.far].map(Appended::new);
     let [mut runs, mut stack] = [&mut lists.runs, &mut lists.stack].map(Appended::new);

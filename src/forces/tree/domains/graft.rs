@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 const NOT_SENT: u32 = u32::MAX;
 
 /// A cell in a message: first child, or body of a leaf, in the message; bodies; children; level.
-type Packed = [u32; 4];
+type PackedCell = [u32; 4];
 
 /// The opened cells of a part with their children and bodies, as a message.
 ///
@@ -39,7 +39,7 @@ pub fn pack<M: Pod>(
         }
     };
     let roots: Vec<u32> = cells.roots().map(|root| first(root, &mut sent)).collect();
-    let mut packed: Vec<Packed> = Vec::new();
+    let mut packed: Vec<PackedCell> = Vec::new();
     while let Some(&number) = sent.get(packed.len()) {
         let Cell { count, level, children, .. } = cells.cells[number as usize];
         let first = first(number, &mut sent);
@@ -60,7 +60,7 @@ pub fn pack<M: Pod>(
 /// A message as it was sent.
 struct Received<M> {
     roots: Vec<u32>,
-    cells: Vec<Packed>,
+    cells: Vec<PackedCell>,
     moments: Vec<M>,
     bodies: Vec<PointMass>,
 }
@@ -78,7 +78,7 @@ impl<M: Pod> Received<M> {
         let [cells, bodies] = [lengths[0] as usize, lengths[1] as usize];
         Ok(Self {
             roots: pod_collect_to_vec(take(roots * size_of::<u32>())?),
-            cells: pod_collect_to_vec(take(cells * size_of::<Packed>())?),
+            cells: pod_collect_to_vec(take(cells * size_of::<PackedCell>())?),
             moments: pod_collect_to_vec(take(cells * size_of::<M>())?),
             bodies: pod_collect_to_vec(take(bodies * size_of::<PointMass>())?),
         })
@@ -146,7 +146,7 @@ impl<M: Pod> Grafted<M> {
         let mut roots_at = Vec::new();
         for part in &received {
             let (cells, bodies) = (all.cells.len() as u32, all.bodies.len() as u32);
-            let place = |[first, count, children, level]: Packed| {
+            let place = |[first, count, children, level]: PackedCell| {
                 let cell = Cell { first: 0, count, level, parent: NO_PARENT, child: 0, children };
                 all.absent_or(cell, first, cells, bodies)
             };

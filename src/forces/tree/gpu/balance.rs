@@ -2,7 +2,7 @@
 
 use minijinja::context;
 
-use super::Bound;
+use super::TreeResources;
 use crate::error::Result;
 use crate::forces::tree::LEAST_REST;
 use crate::gpu::{Binding, BoundKernel, compile, template};
@@ -24,15 +24,15 @@ fn text(stage: &str) -> Result<String> {
 
 /// The kernels in order.
 #[derive(Debug)]
-pub(super) struct Balance {
+pub(super) struct BalanceKernels {
     kernels: [BoundKernel; 4],
     workgroups: u32,
 }
 
-impl Balance {
+impl BalanceKernels {
     /// Compiles them and binds them to the partial sums and to `bodies`, positions and masses.
-    pub async fn new(bound: &Bound<'_>, bodies: &wgpu::Buffer) -> Result<Self> {
-        let Bound { gpu, shape, buffers, partial_sums, .. } = *bound;
+    pub async fn new(bound: &TreeResources<'_>, bodies: &wgpu::Buffer) -> Result<Self> {
+        let TreeResources { gpu, shape, buffers, partial_sums, .. } = *bound;
         let workgroups = buffers.count.div_ceil(THREADS * ROWS).clamp(1, MOST_WORKGROUPS);
         use Binding::{Read, Write};
         let kernel = async |stage: &str, bound: &[(Binding, &wgpu::Buffer)]| {

@@ -11,7 +11,7 @@ use crate::gpu::{Gpu, Params, storage};
 
 /// Resources that all kernels of a tree are bound to.
 #[derive(Clone, Copy, Debug)]
-pub struct Bound<'a> {
+pub struct TreeResources<'a> {
     /// The device.
     pub gpu: &'a Gpu,
     /// The tree's parameters.
@@ -145,7 +145,7 @@ impl ReceivedRoom {
 }
 
 /// Entries of the buffers.
-struct Room {
+struct BufferEntries {
     bodies: u32,
     keys: u32,
     sources: u32,
@@ -198,7 +198,8 @@ impl TreeBuffers {
     /// created.
     pub fn new(gpu: &Gpu, count: u32, shape: &TreeShape) -> Result<Self> {
         let reserve = Self::reserve_for(count);
-        let room = Room { bodies: count, keys: count, sources: count, reserve, cells: reserve };
+        let room =
+            BufferEntries { bodies: count, keys: count, sources: count, reserve, cells: reserve };
         Self::with_room(gpu, room, Self::singles_of(count), shape)
     }
 
@@ -217,7 +218,7 @@ impl TreeBuffers {
         let keys = count + 2 * EDGE_KEYS;
         let sources = count + received.bodies;
         let cells = TOP_CELLS + reserve + received.cells;
-        let room = Room { bodies: count, keys, sources, reserve, cells };
+        let room = BufferEntries { bodies: count, keys, sources, reserve, cells };
         let (of_part, of_all) = (Self::singles_of(count), Self::singles_of(all));
         let singles = of_part.0 + Cube::spare(all as usize) as u32;
         let mut made = Self::with_room(gpu, room, (singles, of_all.1), shape)?;
@@ -233,9 +234,14 @@ impl TreeBuffers {
         Ok(made)
     }
 
-    fn with_room(gpu: &Gpu, room: Room, singles: (u32, u32), shape: &TreeShape) -> Result<Self> {
+    fn with_room(
+        gpu: &Gpu,
+        room: BufferEntries,
+        singles: (u32, u32),
+        shape: &TreeShape,
+    ) -> Result<Self> {
         let is_reused = shape.rebuild.keeps();
-        let Room { bodies: count, reserve, .. } = room;
+        let BufferEntries { bodies: count, reserve, .. } = room;
         // Ranks of cells have 28 bits, because the number of children takes the others.
         let most = (gpu.limits.storage_buffer / VEC4).min(800_000_000);
         if u64::from(count) > most || u64::from(room.cells) * 3 * VEC4 > gpu.limits.storage_buffer {

@@ -4,7 +4,7 @@ use minijinja::context;
 
 use super::buffers::TALLY;
 use super::walk::parameter;
-use super::{Bound, TreeBuffers, TreeShape};
+use super::{TreeBuffers, TreeResources, TreeShape};
 use crate::error::Result;
 use crate::forces::DeviceField;
 use crate::forces::tree::opening::NEAR_SQUARED;
@@ -67,7 +67,7 @@ pub enum Strengths {
 /// The kernels of the build, bound to the buffers of a tree and to the bodies.
 #[derive(Debug)]
 pub struct Build {
-    kernels: Kernels,
+    kernels: BuildKernels,
     sort: Sort,
     scan: Scan,
     level_sort: Sort,
@@ -78,7 +78,7 @@ pub struct Build {
 }
 
 #[derive(Debug)]
-struct Kernels {
+struct BuildKernels {
     clear: BoundKernel,
     spread: BoundKernel,
     edge: BoundKernel,
@@ -130,12 +130,12 @@ impl Build {
     /// # Errors
     /// Buffers larger than the adapter allows.
     pub async fn new(
-        bound: &Bound<'_>,
+        bound: &TreeResources<'_>,
         bodies: &wgpu::Buffer,
         accelerations: &wgpu::Buffer,
         field: Option<&DeviceField>,
     ) -> Result<Self> {
-        let Bound { gpu, shape, buffers, partial_sums, params } = *bound;
+        let TreeResources { gpu, shape, buffers, partial_sums, params } = *bound;
         use Binding::{Read, Write};
         let row = Binding::Params(size_of::<TreeParams>() as u64);
         let TreeBuffers { state, tally, keys, order, sources, groups, offsets, .. } = buffers;
@@ -202,7 +202,7 @@ impl Build {
             None => None,
         };
         let accelerations = own.as_ref().unwrap_or(accelerations);
-        let kernels = Kernels {
+        let kernels = BuildKernels {
             clear: bind("clear", &[write(tally)], false).await?,
             spread: bind("spread", &[read(bodies), write(tally)], true).await?,
             edge: bind("edge", &[read(tally), write(state)], true).await?,
@@ -363,7 +363,7 @@ impl Build {
         &self,
         pass: &mut wgpu::ComputePass<'_>,
         params: &mut Params<TreeParams>,
-        which: impl Fn(&Kernels) -> &BoundKernel,
+        which: impl Fn(&BuildKernels) -> &BoundKernel,
         work: (u32, u32),
     ) {
         let row = Some(params.offset_of(self.base));

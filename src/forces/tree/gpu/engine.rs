@@ -8,7 +8,7 @@ use super::{BYTES_PER_BODY, Field, TreeForces, TreeShape};
 use crate::error::Result;
 use crate::forces::direct::gpu::{KernelConfig, KernelVariant};
 use crate::forces::{
-    Capabilities, DeviceForces, Evaluator, Forces, Order, Outputs, Precision, Sinks, Sources,
+    DeviceForces, EngineCapabilities, Evaluator, Forces, Order, Outputs, Precision, Sinks, Sources,
     Throughput, WithSources, evaluate,
 };
 use crate::frame::Frame;
@@ -28,7 +28,7 @@ pub struct UploadedTree {
 }
 
 /// The bodies of a call, in its frame.
-struct Call {
+struct CallBodies {
     frame: Frame,
     /// Sources, then sinks without mass.
     places: Vec<[f32; 4]>,
@@ -36,7 +36,7 @@ struct Call {
     of_sink: Vec<usize>,
 }
 
-impl Call {
+impl CallBodies {
     fn new(sinks: &Sinks, sources: &Sources, softening: f64) -> Result<Self> {
         let frame = Frame::of_call(sinks.position, sources.position, sources.mass, softening);
         let mut places = sources.narrowed(&frame)?;
@@ -87,9 +87,9 @@ impl Evaluator for UploadedTree {
         Order::Acceleration
     }
 
-    fn capabilities(&self) -> Capabilities<'_> {
+    fn capabilities(&self) -> EngineCapabilities<'_> {
         let engine = GpuTree::new(Arc::clone(&self.gpu), self.shape.for_energies());
-        Capabilities { for_energies: Some(Box::new(engine)), ..Capabilities::default() }
+        EngineCapabilities { for_energies: Some(Box::new(engine)), ..EngineCapabilities::default() }
     }
 
     async fn evaluate(
@@ -105,7 +105,7 @@ impl Evaluator for UploadedTree {
             out.potential.fill(0.0);
             return Ok(());
         }
-        let call = Call::new(sinks, sources, softening)?;
+        let call = CallBodies::new(sinks, sources, softening)?;
         let eps = softening / call.frame.length;
         let heaviest = sources.mass.iter().copied().fold(0.0, f64::max) / call.frame.mass;
         let guard = KernelVariant::new(KernelConfig::tiled(64), eps, heaviest, outputs.potential);
@@ -147,7 +147,13 @@ impl Evaluator for UploadedTree {
 }
 
 /// Subtracts what sinks that are sources, but at another position, receive from themselves.
-fn take_off_own(call: &Call, sinks: &Sinks, sources: &Sources, softening: f64, out: &mut Forces) {
+fn take_off_own(
+    call: &CallBodies,
+    sinks: &Sinks,
+    sources: &Sources,
+    softening: f64,
+    out: &mut Forces,
+) {
     for (i, &body) in call.of_sink.iter().enumerate() {
         let Some(j) = sinks.identity.of(i).filter(|&j| j != body) else { continue };
         let Some(&position) = sources.position.get(j) else { continue };

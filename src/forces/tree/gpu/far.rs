@@ -1,7 +1,7 @@
 //! The expansions of far cells alone, for checks.
 
-use super::walk::{FAR_LENGTH, Output};
-use super::{Bound, TreeForces, Walk, WalkVariant};
+use super::walk::{FAR_LENGTH, WalkOutput};
+use super::{TreeForces, TreeResources, Walk, WalkVariant};
 use crate::error::Result;
 use crate::gpu::{Gpu, Params, read, storage};
 
@@ -28,10 +28,10 @@ impl TreeForces {
         }
         let partial_sums = &storage(gpu, "forces of far cells", count);
         let mut params = Params::new(gpu, "tree params", 2);
-        let bound = Bound { gpu, shape, buffers, partial_sums, params: &params };
+        let bound = TreeResources { gpu, shape, buffers, partial_sums, params: &params };
         let variant = WalkVariant {
             potential: true,
-            ..WalkVariant::new(shape, self.guarded, Output::Forces)
+            ..WalkVariant::new(shape, self.guarded, WalkOutput::Forces)
         };
         let walk = Walk::new(&bound, variant, &shape.config().walked(), self.softening).await?;
         gpu.submit_pass(|pass| {

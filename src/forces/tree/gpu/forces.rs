@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use super::super::pace::RebuildPace;
-use super::balance::Balance;
+use super::balance::BalanceKernels;
 use super::buffers::{BYTES_PER_BODY, REUSED_BYTES_PER_BODY};
 use super::build::PARAMS_ROWS;
-use super::walk::Output;
-use super::{Bound, Build, Stage, Strengths, TreeBuffers, TreeShape, Walk, WalkVariant};
+use super::walk::WalkOutput;
+use super::{Build, Stage, Strengths, TreeBuffers, TreeResources, TreeShape, Walk, WalkVariant};
 use crate::error::{Error, Result};
 use crate::forces::tree::{GROUP, Opening, TreeConfig};
-use crate::forces::{BoxFuture, DeviceField, DeviceForces, Piece, SharedForces, StepForces};
+use crate::forces::{
+    BoxFuture, DeviceField, DeviceForces, RecordedChunk, SharedForces, StepForces,
+};
 use crate::gpu::layout::TreeParams;
 use crate::gpu::{BodyBuffers, BoundKernel, Gpu, Params, storage};
 
@@ -53,7 +55,7 @@ enum Next {
 
 /// A part of an evaluation, for timing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Part {
+pub enum TimedStage {
     /// A stage of the build.
     Build(Stage),
     /// Forces by the rule for first forces.
@@ -86,20 +88,20 @@ pub struct TreeForces {
     pub(super) is_first: bool,
     pub(super) partial_sums: wgpu::Buffer,
     /// Only in a closed system.
-    pub(super) balance: Option<Balance>,
+    pub(super) balance: Option<BalanceKernels>,
     pub(super) params: Params<TreeParams>,
     next: Next,
     /// The number of chunks still to be kept small, and whether the submission ends with one.
     careful: u32,
     ends_submission: bool,
-    pub(super) steps: Steps,
+    pub(super) steps: RebuildState,
     /// Present if several devices each compute a range of the sinks.
     pub(super) shared: Option<SharedWalk>,
 }
 
 /// State between evaluations.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Steps {
+pub(super) struct RebuildState {
     /// How often the tree is rebuilt.
     pub pace: RebuildPace,
     /// The step whose forces are computed next.
@@ -177,7 +179,7 @@ impl TreeForces {
         let Field { softening, guarded, potential, has_accelerations, is_closed, external } = field;
         let params = Params::new(gpu, "tree params", PARAMS_ROWS + MOST_PIECES);
         let (places, last) = (&bodies.position_mass, &bodies.acceleration);
-        let bound = Bound {
+        let bound = TreeResources {
             gpu,
             shape: &shape,
             buffers: &buffers,
@@ -190,7 +192,7 @@ impl TreeForces {
                 rule: opening.name(),
                 potential,
                 expands,
-                ..WalkVariant::new(&shape, guarded, Output::Forces)
+                ..WalkVariant::new(&shape, guarded, WalkOutput::Forces)
             };
             Walk::new(&bound, variant, opening, softening).await
         };
@@ -199,10 +201,11 @@ impl TreeForces {
         let first = if needs_first { Some(walk(&TreeConfig::FIRST, false).await?) } else { None };
         let config = shape.config();
         let walk = walk(&config.walked(), config.expands()).await?;
-        let balance = if is_closed { Some(Balance::new(&bound, places).await?) } else { None };
+        let balance =
+            if is_closed { Some(BalanceKernels::new(&bound, places).await?) } else { None };
         let next = BEGIN;
         let pace = RebuildPace::new(shape.rebuild);
-        let steps = Steps { pace, next: 0, is_refitted: false, are_counted: !potential };
+        let steps = RebuildState { pace, next: 0, is_refitted: false, are_counted: !potential };
         Ok(Self {
             shape,
             softening,
@@ -225,14 +228,14 @@ impl TreeForces {
     }
 
     /// The stage of the evaluation that is recorded next.
-    pub fn part(&self) -> Part {
+    pub fn part(&self) -> TimedStage {
         match self.next {
-            Next::Build(k) => Part::Build(Stage::ALL[k]),
-            Next::First(_) => Part::FirstWalk,
-            Next::Groups => Part::Build(Stage::Groups),
-            Next::Walk(_) => Part::Walk,
-            Next::Far(..) => Part::Far,
-            Next::Balance => Part::Balance,
+            Next::Build(k) => TimedStage::Build(Stage::ALL[k]),
+            Next::First(_) => TimedStage::FirstWalk,
+            Next::Groups => TimedStage::Build(Stage::Groups),
+            Next::Walk(_) => TimedStage::Walk,
+            Next::Far(..) => TimedStage::Far,
+            Next::Balance => TimedStage::Balance,
         }
     }
 
@@ -245,13 +248,13 @@ impl TreeForces {
     /// keep the device busy.
     pub(super) fn groups(&self, gpu: &Gpu, begin: u32, interactions: u64) -> u32 {
         let busy = u64::from(gpu.adapter.class.threads_to_fill() / GROUP as u32);
-        let wanted = (interactions / (PER_SINK * GROUP as u64)).max(busy);
-        let wanted = match self.buffers.far_groups {
-            0 => wanted,
-            most => wanted.min(most.into()),
+        let count = (interactions / (PER_SINK * GROUP as u64)).max(busy);
+        let count = match self.buffers.far_groups {
+            0 => count,
+            most => count.min(most.into()),
         };
         let most = u64::from(self.buffers.most_walks());
-        (u64::from(begin) + wanted).min(most) as u32
+        (u64::from(begin) + count).min(most) as u32
     }
 
     /// Updates the state after a complete evaluation.
@@ -336,11 +339,18 @@ impl DeviceForces for TreeForces {
     }
 
     /// Records a stage of the build, or some groups of sinks.
-    fn record(&mut self, gpu: &Gpu, pass: &mut wgpu::ComputePass<'_>, interactions: u64) -> Piece {
+    fn record(
+        &mut self,
+        gpu: &Gpu,
+        pass: &mut wgpu::ComputePass<'_>,
+        interactions: u64,
+    ) -> RecordedChunk {
         let count = u64::from(self.buffers.count);
         let most = self.buffers.most_walks();
-        let stage =
-            |stage: Stage| Piece { interactions: count * stage.interactions(), is_last: false };
+        let stage = |stage: Stage| RecordedChunk {
+            interactions: count * stage.interactions(),
+            is_last: false,
+        };
         match self.next {
             Next::Build(k) if Stage::ALL[k] == Stage::Groups => {
                 let is_first = self.is_first;
@@ -392,14 +402,14 @@ impl DeviceForces for TreeForces {
                     (false, Next::First(_)) => self.next = Next::First(end),
                     _ => is_last = self.end_walk(end),
                 }
-                Piece { interactions: Self::of_groups(begin, end), is_last }
+                RecordedChunk { interactions: Self::of_groups(begin, end), is_last }
             }
             Next::Far(begin, end) => {
                 let shared = self.shared.as_ref().filter(|shared| shared.is_on);
                 let walk = shared.map_or(&self.walk, |shared| &shared.walk);
                 walk.record_far(pass, &mut self.params, begin, end);
                 // A tenth of the walk's time, with which it is counted.
-                Piece { interactions: 0, is_last: self.end_walk(end) }
+                RecordedChunk { interactions: 0, is_last: self.end_walk(end) }
             }
             Next::Balance => {
                 if let Some(balance) = &self.balance {
@@ -409,7 +419,7 @@ impl DeviceForces for TreeForces {
                 self.note_end();
                 // A hundredth of the walk's time, and the same on a device that shares the walk, so
                 // it is not counted.
-                Piece { interactions: 0, is_last: true }
+                RecordedChunk { interactions: 0, is_last: true }
             }
         }
     }

@@ -1,8 +1,8 @@
 //! The interaction list of each group of a tree, as found by the walk on the device: for tests and
 //! inspection.
 
-use super::walk::Output;
-use super::{Bound, TreeForces, Walk, WalkVariant};
+use super::walk::WalkOutput;
+use super::{TreeForces, TreeResources, Walk, WalkVariant};
 use crate::error::Result;
 use crate::gpu::{Gpu, read};
 
@@ -47,8 +47,8 @@ impl TreeForces {
         }
         let lists = gpu.words("lists of groups", length * walks);
         let mut params = crate::gpu::Params::new(gpu, "tree params", 1);
-        let bound = Bound { gpu, shape, buffers, partial_sums: &lists, params: &params };
-        let variant = WalkVariant::new(shape, true, Output::Lists(most));
+        let bound = TreeResources { gpu, shape, buffers, partial_sums: &lists, params: &params };
+        let variant = WalkVariant::new(shape, true, WalkOutput::Lists(most));
         let walk = Walk::new(&bound, variant, &shape.config().walked(), self.softening).await?;
         gpu.submit_pass(|pass| {
             walk.record(pass, &mut params, 0, walks as u32);

@@ -56,12 +56,14 @@ mod shape;
 mod shared;
 mod walk;
 
-pub use buffers::{BYTES_PER_BODY, Bound, REUSED_BYTES_PER_BODY, ReceivedRoom, TreeBuffers};
+pub use buffers::{
+    BYTES_PER_BODY, REUSED_BYTES_PER_BODY, ReceivedRoom, TreeBuffers, TreeResources,
+};
 pub use build::{Build, Stage, Strengths};
 pub use engine::GpuTree;
 pub use far::FarForces;
-pub use forces::{Field, Part, TreeForces, interactions};
+pub use forces::{Field, TimedStage, TreeForces, interactions};
 pub use lists::GroupLists;
-pub use probe::{Taken, WalkCounts, WalkProbe};
+pub use probe::{TileWork, WalkCounts, WalkProbe};
 pub use shape::{LARGEST_LEAF, TreeShape, WalkShape};
-pub use walk::{Output, TILES, Walk, WalkVariant};
+pub use walk::{TILES, Walk, WalkOutput, WalkVariant};

@@ -1,7 +1,7 @@
 //! Walks that count interactions and may skip most of them, to time the lists of a tree separately.
 
-use super::walk::{Output, TILES};
-use super::{Bound, TreeForces, Walk, WalkVariant};
+use super::walk::{TILES, WalkOutput};
+use super::{TreeForces, TreeResources, Walk, WalkVariant};
 use crate::error::Result;
 use crate::forces::tree::GROUP;
 use crate::gpu::layout::TreeParams;
@@ -9,7 +9,7 @@ use crate::gpu::{Gpu, Params, read};
 
 /// How much of each tile of a list is computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Taken {
+pub enum TileWork {
     /// All of it, as in a run.
     All,
     /// One turn of the unrolled loop, the least that a compiler cannot remove.
@@ -50,22 +50,22 @@ impl TreeForces {
     ///
     /// # Errors
     /// The kernel does not compile here.
-    pub async fn probe(&self, gpu: &Gpu, bodies: Taken, cells: Taken) -> Result<WalkProbe> {
+    pub async fn probe(&self, gpu: &Gpu, bodies: TileWork, cells: TileWork) -> Result<WalkProbe> {
         let shape = &self.shape;
         let params = Params::new(gpu, "tree params", super::forces::MOST_PIECES);
-        let bound = Bound {
+        let bound = TreeResources {
             gpu,
             shape,
             buffers: &self.buffers,
             partial_sums: &self.partial_sums,
             params: &params,
         };
-        let entries = |taken: Taken, tile: u32| match taken {
-            Taken::All => tile,
-            Taken::OneTurn => shape.walk.unroll,
+        let entries = |taken: TileWork, tile: u32| match taken {
+            TileWork::All => tile,
+            TileWork::OneTurn => shape.walk.unroll,
         };
         let (bodies, cells) = (entries(bodies, TILES[0]), entries(cells, TILES[1]));
-        let variant = WalkVariant::new(shape, self.guarded, Output::Counts { bodies, cells });
+        let variant = WalkVariant::new(shape, self.guarded, WalkOutput::Counts { bodies, cells });
         let walk = Walk::new(&bound, variant, &shape.config().walked(), self.softening).await?;
         let [body_part, cell_part] = [(bodies, TILES[0]), (cells, TILES[1])]
             .map(|(taken, tile)| f64::from(taken) / f64::from(tile));

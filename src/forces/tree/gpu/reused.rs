@@ -8,7 +8,7 @@
 
 use std::sync::atomic::Ordering;
 
-use super::forces::Steps;
+use super::forces::RebuildState;
 use super::{Stage, Strengths, TreeForces};
 use crate::forces::StepForces;
 use crate::gpu::{BodyBuffers, Gpu, storage};
@@ -16,7 +16,7 @@ use crate::gpu::{BodyBuffers, Gpu, storage};
 impl TreeForces {
     /// Whether the next evaluation reuses the existing tree.
     pub(super) fn reuses_tree(&self) -> bool {
-        let Steps { next, are_counted, .. } = self.steps;
+        let RebuildState { next, are_counted, .. } = self.steps;
         let is_due = are_counted && self.steps.pace.builds_at(next);
         self.steps.pace.keeps() && !is_due && self.buffers.is_reused.load(Ordering::Relaxed)
     }

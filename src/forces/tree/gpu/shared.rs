@@ -4,8 +4,8 @@
 use std::ops::Range;
 
 use super::forces::SharedWalk;
-use super::walk::Output;
-use super::{Bound, TreeForces, Walk, WalkVariant};
+use super::walk::WalkOutput;
+use super::{TreeForces, TreeResources, Walk, WalkVariant};
 use crate::error::Result;
 use crate::forces::tree::GROUP;
 use crate::forces::{BoxFuture, SharedForces};
@@ -19,8 +19,9 @@ impl SharedForces for TreeForces {
         Box::pin(async move {
             let (shape, buffers) = (&self.shape, &*self.buffers);
             let answers = storage(gpu, "answers along the curve", buffers.count as usize);
-            let bound = Bound { gpu, shape, buffers, partial_sums: &answers, params: &self.params };
-            let variant = WalkVariant::new(shape, self.guarded, Output::Share);
+            let bound =
+                TreeResources { gpu, shape, buffers, partial_sums: &answers, params: &self.params };
+            let variant = WalkVariant::new(shape, self.guarded, WalkOutput::Share);
             let walk = Walk::new(&bound, variant, &shape.config().walked(), self.softening).await?;
             use Binding::{Read, Write};
             let text = template::assemble("tree/put.wgsl", minijinja::context! {})?;

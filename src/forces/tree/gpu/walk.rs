@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use minijinja::context;
 
-use super::{Bound, TreeShape, WalkShape};
+use super::{TreeResources, TreeShape, WalkShape};
 use crate::error::Result;
 use crate::forces::tree::far::{EXPANDED, FEWEST, POINT};
 use crate::forces::tree::opening::NEAR_SQUARED;
@@ -22,7 +22,7 @@ pub(super) fn parameter(opening: &Opening) -> f32 {
 
 /// Output of a walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Output {
+pub enum WalkOutput {
     /// The forces of all sinks.
     Forces,
     /// The forces of a range of the sinks along the curve, with their cost.
@@ -60,14 +60,14 @@ pub struct WalkVariant {
     /// Whether it computes the potential.
     pub potential: bool,
     /// Its output.
-    pub output: Output,
+    pub output: WalkOutput,
     /// Whether far cells are expanded: [`crate::forces::tree::TreeConfig::expands`].
     pub expands: bool,
 }
 
 impl WalkVariant {
     /// The variant of a tree for accelerations, or for inspection.
-    pub fn new(shape: &TreeShape, guarded: bool, output: Output) -> Self {
+    pub fn new(shape: &TreeShape, guarded: bool, output: WalkOutput) -> Self {
         let (rule, order) = (shape.opening.name(), shape.order);
         let expands = shape.config().expands();
         Self { rule, order, shape: shape.walk, guarded, potential: false, output, expands }
@@ -86,18 +86,18 @@ impl WalkVariant {
     fn text(&self, file: &str) -> Result<String> {
         let Self { guarded, potential, output, .. } = *self;
         let (output, [most_cells, most_bodies]) = match output {
-            Output::Forces => ("forces", [0; 2]),
-            Output::Share => ("share", [0; 2]),
-            Output::Lists(most) => ("lists", most),
-            Output::Counts { .. } => ("counts", [0; 2]),
+            WalkOutput::Forces => ("forces", [0; 2]),
+            WalkOutput::Share => ("share", [0; 2]),
+            WalkOutput::Lists(most) => ("lists", most),
+            WalkOutput::Counts { .. } => ("counts", [0; 2]),
         };
         let [bodies_taken, cells_taken] = match self.output {
-            Output::Counts { bodies, cells } => [bodies, cells],
+            WalkOutput::Counts { bodies, cells } => [bodies, cells],
             _ => TILES,
         };
         let u = self.shape.unroll;
         let quadrupole = self.order == MultipoleOrder::Quadrupole;
-        let (expands, share) = (self.expands, self.output == Output::Share);
+        let (expands, share) = (self.expands, self.output == WalkOutput::Share);
         // Potentials are good to a few 10^-5, which quadrupoles left out on one side would spoil.
         let points = quadrupole && self.rule == "acceleration" && !potential;
         let rule = self.rule;
@@ -125,12 +125,12 @@ impl Walk {
     /// Compiles and binds the walk; accelerations, and potentials if the variant has them, go into
     /// the partial sums.
     pub async fn new(
-        bound: &Bound<'_>,
+        bound: &TreeResources<'_>,
         variant: WalkVariant,
         opening: &Opening,
         softening: f32,
     ) -> Result<Self> {
-        let Bound { gpu, shape, buffers, partial_sums, params } = *bound;
+        let TreeResources { gpu, shape, buffers, partial_sums, params } = *bound;
         use Binding::{Read, Write};
         let mut bound = vec![
             (Read, &buffers.sources),
@@ -144,7 +144,7 @@ impl Walk {
         if opening.is_between_boxes() {
             bound.push((Read, &buffers.cell_box));
         }
-        let has_far = variant.expands && !matches!(variant.output, Output::Lists(_));
+        let has_far = variant.expands && !matches!(variant.output, WalkOutput::Lists(_));
         if has_far {
             bound.push((Write, &buffers.far_cells));
         }
@@ -252,7 +252,7 @@ mod tests {
                 {
                     for unroll in [4, 8, 32] {
                         let shape = WalkShape { unroll };
-                        let output = Output::Forces;
+                        let output = WalkOutput::Forces;
                         let expands = rule == "acceleration" && order == MultipoleOrder::Quadrupole;
                         let variant =
                             WalkVariant { rule, order, shape, guarded, potential, output, expands };
@@ -263,8 +263,8 @@ mod tests {
                             let off = WalkVariant { expands: false, ..variant }.wgsl().unwrap();
                             translate("other", &off, Language::SpirV, Checks::On).unwrap();
                         }
-                        let counts = Output::Counts { bodies: unroll, cells: 32 };
-                        for output in [Output::Lists([100, 1000]), Output::Share, counts] {
+                        let counts = WalkOutput::Counts { bodies: unroll, cells: 32 };
+                        for output in [WalkOutput::Lists([100, 1000]), WalkOutput::Share, counts] {
                             let text = WalkVariant { output, ..variant }.wgsl().unwrap();
                             translate("other", &text, Language::SpirV, Checks::On).unwrap();
                         }

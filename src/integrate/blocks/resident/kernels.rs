@@ -4,7 +4,9 @@ use minijinja::context;
 
 use super::records::track_bytes;
 use crate::error::Result;
-use crate::forces::direct::gpu::tiers::{DirectVariant, Near, Pairs, Shape, TierFrame};
+use crate::forces::direct::gpu::tiers::{
+    DirectVariant, NeighbourOutput, Pairs, TierFrame, TierShape,
+};
 use crate::forces::{Order, Precision};
 use crate::gpu::layout::{BlockParams, BlockState, DirectParams, VEC4};
 use crate::gpu::{Binding, BoundKernel, Checks, Gpu, Params, compile, template};
@@ -28,7 +30,7 @@ pub(super) struct BlockKernels {
 }
 
 /// Buffers that the host reads, writes or dispatches from.
-pub(super) struct Buffers {
+pub(super) struct BlockBuffers {
     pub state: wgpu::Buffer,
     pub tracks: wgpu::Buffer,
     pub levels: wgpu::Buffer,
@@ -62,9 +64,9 @@ pub(super) struct KernelTier<'a> {
 
 impl KernelTier<'_> {
     /// The variant of the force kernels in this shape.
-    pub fn variant(&self, shape: Shape) -> DirectVariant {
+    pub fn variant(&self, shape: TierShape) -> DirectVariant {
         let Self { precision, pairs, refined, order, softened, .. } = *self;
-        let (near, brief) = (Near::Nothing, false);
+        let (near, brief) = (NeighbourOutput::Nothing, false);
         DirectVariant { shape, precision, order, near, softened, pairs, brief, refined }
     }
 
@@ -84,13 +86,13 @@ impl KernelTier<'_> {
 }
 
 /// The kind of a binding and its resource.
-type Bound<'a> = (Binding, wgpu::BindingResource<'a>);
+type BoundResource<'a> = (Binding, wgpu::BindingResource<'a>);
 
-fn read(buffer: &wgpu::Buffer) -> Bound<'_> {
+fn read(buffer: &wgpu::Buffer) -> BoundResource<'_> {
     (Binding::Read, buffer.as_entire_binding())
 }
 
-fn write(buffer: &wgpu::Buffer) -> Bound<'_> {
+fn write(buffer: &wgpu::Buffer) -> BoundResource<'_> {
     (Binding::Write, buffer.as_entire_binding())
 }
 
@@ -99,16 +101,16 @@ fn write(buffer: &wgpu::Buffer) -> Bound<'_> {
 pub(super) async fn make(
     gpu: &Gpu,
     tier: &KernelTier<'_>,
-    shapes: [Shape; 2],
+    shapes: [TierShape; 2],
     params: &Params<BlockParams>,
     (count, pieces, partial): (u64, u64, u64),
-) -> Result<(BlockKernels, Buffers)> {
-    let bind = async |file: &str, text: &str, bound: &[Bound<'_>]| -> Result<BoundKernel> {
+) -> Result<(BlockKernels, BlockBuffers)> {
+    let bind = async |file: &str, text: &str, bound: &[BoundResource<'_>]| -> Result<BoundKernel> {
         let (bindings, resources): (Vec<_>, Vec<_>) = bound.iter().cloned().unzip();
         let kernel = compile(gpu, file, text, &bindings, Checks::default()).await?;
         Ok(kernel.bind(gpu, "blocks", &resources))
     };
-    let own = async |name: &str, bound: &[Bound<'_>]| {
+    let own = async |name: &str, bound: &[BoundResource<'_>]| {
         bind(&format!("blocks/{name}.wgsl"), &tier.text(name)?, bound).await
     };
     let variants = shapes.map(|shape| tier.variant(shape));
@@ -167,7 +169,7 @@ pub(super) async fn make(
         correct: own("correct", &corrected).await?,
         turn: own("turn", &[write(&state), read(&tracks), piece.clone(), block.clone()]).await?,
     };
-    let buffers = Buffers {
+    let buffers = BlockBuffers {
         state,
         tracks,
         levels,

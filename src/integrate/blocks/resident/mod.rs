@@ -33,12 +33,12 @@ use super::schedule::{PERIOD, Schedule};
 use super::stats::BlocksTaken;
 use super::{Accuracy, Attractors, LEVELS, Scheme, Track};
 use crate::error::{Error, Result};
-use crate::forces::direct::gpu::tiers::{Pairs, Shape, TierFrame, three_parts};
+use crate::forces::direct::gpu::tiers::{Pairs, TierFrame, TierShape, three_parts};
 use crate::forces::{Precision, Sources};
 use crate::gpu::layout::{BlockParams, BlockState};
 use crate::gpu::{DeviceClass, Gpu, Params, read_each};
 pub(super) use devices::Residents;
-use kernels::{BlockKernels, Buffers, KernelTier};
+use kernels::{BlockBuffers, BlockKernels, KernelTier};
 
 /// The most dispatches of forces that a block is cut into.
 const MOST_PIECES: u64 = 64;
@@ -64,12 +64,12 @@ pub(super) struct Resident {
     params: Params<BlockParams>,
     common: BlockParams,
     kernels: BlockKernels,
-    buffers: Buffers,
+    buffers: BlockBuffers,
     /// Number of blocks to submit at once.
     at_once: u32,
     last_state: BlockState,
     #[cfg(not(target_arch = "wasm32"))]
-    shared: Option<shared::Shared>,
+    shared: Option<shared::SharedState>,
 }
 
 /// The most interactions of a dispatch: some hundredths of a second.
@@ -90,7 +90,7 @@ impl Resident {
     pub async fn new(
         gpu: &Arc<Gpu>,
         (precision, pairs): (Precision, Pairs),
-        [few, many]: [Shape; 2],
+        [few, many]: [TierShape; 2],
         scheme: &dyn Scheme,
         accuracy: &Accuracy,
         (tracks, schedule): (&[Track], &Schedule),
@@ -301,9 +301,9 @@ impl Resident {
     ) -> Result<()> {
         let (gpu, n) = (&self.gpu, self.count);
         let words = records::track_bytes(self.tier.precision) as usize / 4 * n;
-        let Buffers { tracks: there, levels, state, .. } = &self.buffers;
-        let wanted = [(there, words), (levels, n), (state, size_of::<BlockState>() / 4)];
-        let read = read_each::<u32>(gpu, &wanted).await?;
+        let BlockBuffers { tracks: there, levels, state, .. } = &self.buffers;
+        let ranges = [(there, words), (levels, n), (state, size_of::<BlockState>() / 4)];
+        let read = read_each::<u32>(gpu, &ranges).await?;
         let (found, levels) = (&read[0], &read[1]);
         self.last_state = bytemuck::pod_read_unaligned(bytemuck::cast_slice(&read[2]));
         let now = one_number(self.last_state.now);

@@ -18,7 +18,7 @@ use crate::integrate::blocks::SharedBlocks;
 use crate::stop;
 
 /// State of a device that shares blocks.
-pub(super) struct Shared {
+pub(super) struct SharedState {
     pub member: Member,
     /// Offset of the parameters of shared blocks.
     row: u32,
@@ -68,7 +68,7 @@ impl Resident {
         self.params.upload(&self.gpu);
         let last_sync = self.taken();
         let (spent, since_report) = Default::default();
-        self.shared = Some(Shared {
+        self.shared = Some(SharedState {
             member,
             row,
             has_received: false,
@@ -91,7 +91,9 @@ impl Resident {
     /// [`Error::Stopped`]; another device failed.
     pub(super) fn check_stop(&mut self) -> Result<()> {
         let (left, taken) = (self.blocks_until_sync(), self.taken());
-        let Some(Shared { member, last_sync, .. }) = &mut self.shared else { return stop::check() };
+        let Some(SharedState { member, last_sync, .. }) = &mut self.shared else {
+            return stop::check();
+        };
         if left > 0 {
             return Ok(());
         }
@@ -104,7 +106,7 @@ impl Resident {
 
     /// Number of blocks that may be taken before the devices must synchronise.
     pub(super) fn blocks_until_sync(&self) -> u32 {
-        let Some(Shared { last_sync, .. }) = self.shared else { return u32::MAX };
+        let Some(SharedState { last_sync, .. }) = self.shared else { return u32::MAX };
         let since = self.taken().wrapping_sub(last_sync);
         // A shared block is counted before it is done.
         let since = if since > u32::MAX / 2 { 0 } else { since };
@@ -151,7 +153,7 @@ impl Resident {
     /// # Errors
     /// [`Error::Stopped`], on all devices together; the device failed; another one failed.
     pub(super) async fn compute_shared(&mut self) -> Result<()> {
-        let Some(Shared { row, last_own, .. }) = self.shared else { return Ok(()) };
+        let Some(SharedState { row, last_own, .. }) = self.shared else { return Ok(()) };
         let members = self.last_state.waiting as usize;
         self.gpu.submit_pass(|pass| {
             self.kernels.plan.set(pass, &[row]);
@@ -170,8 +172,8 @@ impl Resident {
         let (own, itself, sums) = loop {
             let Self { buffers, gpu, .. } = &*self;
             let sums = (&buffers.sums, guess * buffers.sum_words);
-            let wanted = [(&buffers.state, state_words), (&buffers.itself, guess), sums];
-            let mut read = read_each::<u32>(gpu, &wanted).await?;
+            let ranges = [(&buffers.state, state_words), (&buffers.itself, guess), sums];
+            let mut read = read_each::<u32>(gpu, &ranges).await?;
             let state: BlockState = bytemuck::pod_read_unaligned(bytemuck::cast_slice(&read[0]));
             let own = state.taken as usize;
             if own <= guess {

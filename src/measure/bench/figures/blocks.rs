@@ -15,8 +15,8 @@ use crate::gpu::{Gpu, blocking};
 use crate::integrate::blocks::{Attractors, BlockSettings, BlockSteps};
 use crate::integrate::{HostSide, find};
 use crate::measure::bench::record::rounded;
-use crate::measure::plot::{Axis, CurvePoint, Plot, short};
-use crate::measure::{EngineTier, Kind, Record, RunFacts, RunOutcome, Session};
+use crate::measure::plot::{CurvePoint, Plot, PlotAxis, short};
+use crate::measure::{BenchSession, EngineTier, Record, RecordKind, RunFacts, RunOutcome};
 use crate::scene::Scene;
 use crate::sim::EngineKind;
 
@@ -43,14 +43,14 @@ const PART: f64 = 0.1;
 const GROWTH: f64 = 7.0 / 3.0;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Case {
+struct BlocksCase {
     /// Kirin's a, for hermite4; `None` for hermite6.
     a: Option<f64>,
     softening: f64,
     until: f64,
 }
 
-impl Case {
+impl BlocksCase {
     fn integrator(self) -> &'static str {
         if self.a.is_some() { "hermite4" } else { "hermite6" }
     }
@@ -97,7 +97,7 @@ struct Setup {
 
 impl Setup {
     /// All engines for `case`: on a device the bodies live there, except once for comparison.
-    fn all(tiers: &[EngineTier], case: Case) -> Vec<Self> {
+    fn all(tiers: &[EngineTier], case: BlocksCase) -> Vec<Self> {
         let compared = case.a == Some(0.1) && case.softening > 0.0;
         let mut all = Vec::new();
         for &tier in tiers {
@@ -114,13 +114,13 @@ impl Setup {
 }
 
 /// All runs of `n` bodies.
-fn runs(session: &Session<'_>, tiers: &[EngineTier], n: usize) -> Vec<(Case, Setup)> {
-    let cases = Case::all(session.sizes.runs_closer.contains(&n)).into_iter();
+fn runs(session: &BenchSession<'_>, tiers: &[EngineTier], n: usize) -> Vec<(BlocksCase, Setup)> {
+    let cases = BlocksCase::all(session.sizes.runs_closer.contains(&n)).into_iter();
     let of_case = |case| Setup::all(tiers, case).into_iter().map(move |setup| (case, setup));
     cases.flat_map(of_case).collect()
 }
 
-fn measure(session: &mut Session<'_>) -> Result<()> {
+fn measure(session: &mut BenchSession<'_>) -> Result<()> {
     let begun = Instant::now();
     let (gpu, budget) = (session.gpu.clone(), session.sizes.runs_secs);
     let mut tiers = session.tiers(BLOCKS.name)?;
@@ -130,9 +130,9 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
         (tier.kind == EngineKind::Gpu, tier.precision != Precision::DoubleSingle)
     });
     // The longest of each kind so far: case, engine, N, seconds.
-    let mut finished: Vec<(Case, Setup, usize, f64)> = Vec::new();
+    let mut finished: Vec<(BlocksCase, Setup, usize, f64)> = Vec::new();
     // Runs that did not end within their time.
-    let mut timed_out: Vec<(Case, Setup)> = Vec::new();
+    let mut timed_out: Vec<(BlocksCase, Setup)> = Vec::new();
     let sizes = session.sizes.runs.clone();
     session.expect(sizes.iter().map(|n| runs(session, &tiers, *n).len()).sum());
     for n in sizes {
@@ -188,7 +188,7 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
     Ok(())
 }
 
-fn blank(session: &Session<'_>, n: usize, case: Case, setup: Setup) -> Record {
+fn blank(session: &BenchSession<'_>, n: usize, case: BlocksCase, setup: Setup) -> Record {
     let tier = setup.tier;
     let BlockSettings { eta, eta6, dt_max, .. } = case.blocks();
     let run = RunFacts {
@@ -205,7 +205,7 @@ fn blank(session: &Session<'_>, n: usize, case: Case, setup: Setup) -> Record {
     };
     let series = format!("{}, {}", case.name(), run.tier());
     let mut record = session.tier_record(BLOCKS.name, &series, tier);
-    (record.kind, record.x) = (Kind::Run, n as f64);
+    (record.kind, record.x) = (RecordKind::Run, n as f64);
     (record.sinks, record.sources) = (n as u64, n as u64);
     record.method = "wall clock".to_owned();
     record.run = Some(run);
@@ -233,7 +233,7 @@ fn energy(bodies: &Bodies, softening: f64) -> Result<f64> {
 fn run(
     gpu: Option<&Arc<Gpu>>,
     n: usize,
-    case: Case,
+    case: BlocksCase,
     setup: Setup,
     most_secs: f64,
     go_on: &mut dyn FnMut() -> Result<()>,
@@ -282,13 +282,13 @@ fn run(
 
 /// A run with its result.
 #[derive(Clone, Copy)]
-struct Row<'r> {
+struct BlocksRow<'r> {
     record: &'r Record,
     run: &'r RunFacts,
     outcome: RunOutcome,
 }
 
-impl Row<'_> {
+impl BlocksRow<'_> {
     fn is_hermite6(&self) -> bool {
         self.run.integrator == "hermite6"
     }
@@ -306,44 +306,45 @@ impl Row<'_> {
 }
 
 /// A quantity of a run.
-type Value = fn(Row) -> Option<f64>;
+type RunQuantity = fn(BlocksRow) -> Option<f64>;
 
 fn plots(records: &[Record]) -> Vec<Plot> {
-    let rows = of(records, BLOCKS.name, Kind::Run).filter_map(|record| {
+    let rows = of(records, BLOCKS.name, RecordKind::Run).filter_map(|record| {
         let run = record.run.as_ref()?;
-        Some(Row { record, run, outcome: run.outcome? })
+        Some(BlocksRow { record, run, outcome: run.outcome? })
     });
     let tiers = distinct(rows.clone().map(|row| row.run.tier()));
-    let tier = |row: Row| row.run.tier();
-    let bodies = || Axis::powers(OVER_N);
-    let over_n = |y: Value| move |row: Row| Some(CurvePoint::at(row.record.x, y(row)?));
-    let over_a = |y: Value| move |row: Row| Some(CurvePoint::at(row.a(), y(row)?));
-    let error = |row: Row| Some(row.outcome.energy_error);
-    let secs = |row: Row| median(row.record);
+    let tier = |row: BlocksRow| row.run.tier();
+    let bodies = || PlotAxis::powers(OVER_N);
+    let over_n = |y: RunQuantity| move |row: BlocksRow| Some(CurvePoint::at(row.record.x, y(row)?));
+    let over_a = |y: RunQuantity| move |row: BlocksRow| Some(CurvePoint::at(row.a(), y(row)?));
+    let error = |row: BlocksRow| Some(row.outcome.energy_error);
+    let secs = |row: BlocksRow| median(row.record);
     let mut plots = Vec::new();
     for (softening, eps) in SOFTENINGS.into_iter().zip(["eps = 1/256", "eps = 0"]) {
         let quarter = rows
             .clone()
             .filter(move |row| row.run.softening == softening && row.run.until == QUARTER);
         for name in &tiers {
-            let known = |row: &Row| row.is_hermite6() || ACCURACIES.contains(&row.a());
+            let known = |row: &BlocksRow| row.is_hermite6() || ACCURACIES.contains(&row.a());
             let own = quarter.clone().filter(|row| row.run.tier() == *name && known(row));
             let title = format!("Energy error at t = 0.25, {eps}, {name}");
             let curves = curves(own, |row| row.case(), over_n(error));
             plots.push(plot(title, bodies(), "relative energy error", curves));
         }
         let strict = quarter.clone().filter(|row| !row.is_hermite6() && row.a() == 0.1);
-        let steps = |row: Row| Some(row.outcome.body_steps as f64 / median(row.record)?);
+        let steps = |row: BlocksRow| Some(row.outcome.body_steps as f64 / median(row.record)?);
         let title = format!("Steps of bodies, hermite4, a = 0.1, {eps}");
         let rates = curves(strict, tier, over_n(steps));
         plots.push(plot(title, bodies(), "steps per second", rates));
         // Kirin's figures 4.7 (softened) and 4.8.
         let closer = quarter.clone().filter(|row| {
-            let here = |other: Row| other.record.x == row.record.x && CLOSER.contains(&other.a());
+            let here =
+                |other: BlocksRow| other.record.x == row.record.x && CLOSER.contains(&other.a());
             !row.is_hermite6() && rows.clone().any(here)
         });
-        let which = |row: Row| format!("N = {}, {}", short(row.record.x), row.run.tier());
-        let a = || Axis::linear("kirin's accuracy a, eta = a²");
+        let which = |row: BlocksRow| format!("N = {}, {}", short(row.record.x), row.run.tier());
+        let a = || PlotAxis::linear("kirin's accuracy a, eta = a²");
         let times = curves(closer.clone(), which, over_a(secs));
         plots.push(plot(format!("Time to t = 0.25, hermite4, {eps}"), a(), "time, s", times));
         let title = format!("Energy error at t = 0.25, hermite4, {eps}");
@@ -351,7 +352,7 @@ fn plots(records: &[Record]) -> Vec<Plot> {
         plots.push(plot(title, a(), "relative energy error", errors));
     }
     let whole = rows.filter(|row| row.run.until == WHOLE && row.is_hermite6());
-    let sets: [(&str, &str, Value); 3] = [
+    let sets: [(&str, &str, RunQuantity); 3] = [
         ("Time", "time, s", secs),
         ("Bodies per block", "bodies", |row| Some(row.outcome.mean_active())),
         ("Energy error", "relative energy error", error),
@@ -369,9 +370,9 @@ mod tests {
 
     #[test]
     fn cases_are_those_of_the_papers() {
-        let few = Case::all(false);
+        let few = BlocksCase::all(false);
         assert_eq!(few.len(), 2 * 4 + 1);
-        assert_eq!(Case::all(true).len(), 2 * 6 + 1);
+        assert_eq!(BlocksCase::all(true).len(), 2 * 6 + 1);
         let etas: Vec<f64> = few[..3].iter().map(|case| case.blocks().eta).collect();
         assert_eq!(etas, [0.09, 0.04, 0.01]);
         assert_eq!((few[3].integrator(), few[3].blocks().eta6), ("hermite6", 0.1));

@@ -3,8 +3,8 @@
 use super::kernels::CHAPTER;
 use crate::forces::direct::gpu::KernelConfig;
 use crate::gpu::DeviceClass;
-use crate::measure::plot::{Axis, Bars, Plot, number};
-use crate::measure::{Ceiling, Ceilings, Kind, Limit, Record, predict};
+use crate::measure::plot::{Bars, Plot, PlotAxis, number};
+use crate::measure::{Ceiling, Ceilings, Limit, Record, RecordKind, predict};
 
 /// The name of the figure.
 pub(in crate::measure::bench) const CEILINGS: &str = "ceilings";
@@ -14,7 +14,7 @@ const MANY: usize = 1 << 22;
 
 /// The ceilings among some records; `None` if none was measured.
 pub fn ceilings_of(records: &[Record]) -> Option<Ceilings> {
-    let mut found = records.iter().filter(|r| r.kind == Kind::Ceiling).peekable();
+    let mut found = records.iter().filter(|r| r.kind == RecordKind::Ceiling).peekable();
     let in_series = found.peek()?.device.kind == DeviceClass::Software.name();
     let rates = found.filter_map(|r| Some((r.ceiling()?, r.per_sec()?)));
     Some(Ceilings::of(rates).in_series(in_series))
@@ -40,7 +40,7 @@ pub fn ceilings_plots(records: &[Record]) -> Vec<Plot> {
         |(name, rate): (&str, f64)| (name.to_owned(), rate, format!("{} G/s", number(rate)));
     vec![Plot::Bars(Bars {
         title: "What each resource alone would allow, p = 256, r = 4, u = 4".to_owned(),
-        x: Axis::decades("rate, 10⁹ interactions/s"),
+        x: PlotAxis::decades("rate, 10⁹ interactions/s"),
         bars: bars.into_iter().map(in_words).collect(),
     })]
 }

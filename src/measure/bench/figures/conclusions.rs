@@ -3,7 +3,7 @@
 use super::Figure;
 use super::curves::of;
 use crate::measure::plot::{number, short};
-use crate::measure::{Ceiling, Kind, Limit, Record, grouped};
+use crate::measure::{Ceiling, Limit, Record, RecordKind, grouped};
 
 /// Curves whose values differ by less than this fraction count as equal.
 const SAME: f64 = 0.03;
@@ -16,7 +16,7 @@ pub(super) type Conclusion = fn(&[&Record], &[Record]) -> Vec<String>;
 /// The sentences on a figure, from its records.
 pub(super) fn conclusions(figure: &Figure, records: &[Record]) -> Vec<String> {
     let own: Vec<&Record> =
-        of(records, figure.name, Kind::Forces).filter(|r| r.per_sec().is_some()).collect();
+        of(records, figure.name, RecordKind::Forces).filter(|r| r.per_sec().is_some()).collect();
     let sentences = figure.concludes.iter().flat_map(|conclude| conclude(&own, records));
     sentences.chain(model(&own)).collect()
 }
@@ -198,7 +198,7 @@ pub fn model(rows: &[&Record]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::bench::machine::{Machine, State};
+    use crate::measure::bench::machine::{Machine, MachineState};
     use crate::measure::bench::record::tests::example;
 
     fn conclusions(figure: &str, records: &[Record]) -> Vec<String> {
@@ -217,11 +217,11 @@ mod tests {
     fn conclusion_gives_multiply_adds_per_unit_and_clock() {
         let mut machine = example();
         let mut fma = machine.clone();
-        let state = State { clock_mhz: Some(1980.0), ..State::default() };
+        let state = MachineState { clock_mhz: Some(1980.0), ..MachineState::default() };
         let chip = Machine { units: Some(132), after: Some(state), ..Machine::default() };
         machine.machine = Some(Box::new(chip));
         (fma.kind, fma.ceiling, fma.figure) =
-            (Kind::Ceiling, Some("fma".to_owned()), "ceilings".to_owned());
+            (RecordKind::Ceiling, Some("fma".to_owned()), "ceilings".to_owned());
         fma.samples = vec![fma.work / (132.0 * 1.98e9 * 126.0)];
         let sentences = conclusions("ceilings", &[machine, fma.clone()]);
         assert!(

@@ -1,8 +1,8 @@
 //! From the records of a figure to curves.
 
 use crate::forces::direct::FLOPS;
-use crate::measure::plot::{Axis, Curve, CurvePoint, GREY, Plot};
-use crate::measure::{Kind, Record, grouped};
+use crate::measure::plot::{Curve, CurvePoint, GREY, Plot, PlotAxis};
+use crate::measure::{Record, RecordKind, grouped};
 
 /// Flops per interaction with jerk and potential, by the convention of GRAPE codes (Kirin's thesis,
 /// equation 4.1).
@@ -25,7 +25,7 @@ const MODEL: &str = "by the model, same colour";
 pub(super) fn of<'r>(
     records: &'r [Record],
     figure: &'static str,
-    kind: Kind,
+    kind: RecordKind,
 ) -> impl Iterator<Item = &'r Record> + Clone {
     records.iter().filter(move |r| r.figure == figure && r.kind == kind)
 }
@@ -105,8 +105,8 @@ pub(super) fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> 
 }
 
 /// A plot with a mark at each x of the curves, and a vertical axis that suits their values.
-pub(super) fn plot(title: impl Into<String>, x: Axis, y: &str, curves: Vec<Curve>) -> Plot {
-    Plot::lines(title, x.marked(&curves), Axis::fitting(y, &curves), curves)
+pub(super) fn plot(title: impl Into<String>, x: PlotAxis, y: &str, curves: Vec<Curve>) -> Plot {
+    Plot::lines(title, x.marked(&curves), PlotAxis::fitting(y, &curves), curves)
 }
 
 /// The plots that have something to show.
@@ -165,7 +165,7 @@ mod tests {
             record
         };
         let records = [at("b", 2.0), at("a", 1.0), at("b", 1.0)];
-        let found = rates_and_model(of(&records, "n", Kind::Forces));
+        let found = rates_and_model(of(&records, "n", RecordKind::Forces));
         let names: Vec<_> = found.iter().map(|curve| curve.name.as_str()).collect();
         assert_eq!(names, ["b", "a", MODEL, MODEL]);
         assert_eq!(found[0].points.iter().map(|p| p.x).collect::<Vec<_>>(), [1.0, 2.0]);

@@ -10,26 +10,30 @@ use super::kernels::CHAPTER;
 use crate::error::Result;
 use crate::forces::direct::gpu::KernelConfig;
 use crate::forces::{Order, Precision};
-use crate::measure::plot::{Axis, Curve, CurvePoint, GREY, Plot, short};
-use crate::measure::{Candidate, Derivatives, EngineTier, Kind, Point, Record, Session, Sizes};
+use crate::measure::plot::{Curve, CurvePoint, GREY, Plot, PlotAxis, short};
+use crate::measure::{
+    BenchSession, BenchSizes, Candidate, DerivativesCase, EngineTier, FigurePoint, Record,
+    RecordKind,
+};
 use crate::sim::EngineKind;
 
 pub(super) const PRECISION: Figure = Figure::own("precision", measure_precision, precision_plots);
 
-fn measure_precision(session: &mut Session<'_>) -> Result<()> {
+fn measure_precision(session: &mut BenchSession<'_>) -> Result<()> {
     let tiers = session.tiers(PRECISION.name)?;
     let mut points = Vec::new();
-    for n in Sizes::powers(256, session.sizes.largest, 1) {
+    for n in BenchSizes::powers(256, session.sizes.largest, 1) {
         points.extend(tiers.iter().map(|&tier| {
-            let forces = Derivatives { tier, order: Order::Jerk, potential: true, resend: true };
-            Point::all_on_all(tier.name(), n, forces)
+            let forces =
+                DerivativesCase { tier, order: Order::Jerk, potential: true, resend: true };
+            FigurePoint::all_on_all(tier.name(), n, forces)
         }));
     }
     session.sweep(PRECISION.name, &points, session.sizes.figure_secs)
 }
 
 fn precision_plots(records: &[Record]) -> Vec<Plot> {
-    let own = of(records, PRECISION.name, Kind::Derivatives);
+    let own = of(records, PRECISION.name, RecordKind::Derivatives);
     let errors = |of: fn(&Record) -> Option<f64>| {
         by_series(own.clone(), move |r| Some(CurvePoint::at(r.x, of(r)?)))
     };
@@ -39,7 +43,7 @@ fn precision_plots(records: &[Record]) -> Vec<Plot> {
     let law =
         |curve: &Curve| curve.law("as N²", curve.colour, |x, last| last.y * (x / last.x).powi(2));
     times.extend(first.and_then(law).filter(|law| law.points.len() > 1));
-    let plot = |title: &str, y: &str, curves| plot(title, Axis::powers(OVER_N), y, curves);
+    let plot = |title: &str, y: &str, curves| plot(title, PlotAxis::powers(OVER_N), y, curves);
     let rates = by_series(own.clone(), gflops_with_jerk);
     let jerks = errors(|r| r.direct.as_ref()?.rms_jerk);
     filled([
@@ -52,14 +56,14 @@ fn precision_plots(records: &[Record]) -> Vec<Plot> {
 
 pub(super) const ORDER: Figure = Figure::own("order", measure_order, order_plots);
 
-fn measure_order(session: &mut Session<'_>) -> Result<()> {
+fn measure_order(session: &mut BenchSession<'_>) -> Result<()> {
     let tiers = session.tiers(ORDER.name)?;
     let mut points = Vec::new();
-    for n in Sizes::powers(256, session.sizes.largest, 2) {
+    for n in BenchSizes::powers(256, session.sizes.largest, 2) {
         for &tier in &tiers {
             points.extend([Order::Acceleration, Order::Jerk, Order::Snap].map(|order| {
-                let forces = Derivatives { tier, order, potential: false, resend: true };
-                Point::all_on_all(format!("{}, {}", tier.name(), order.name()), n, forces)
+                let forces = DerivativesCase { tier, order, potential: false, resend: true };
+                FigurePoint::all_on_all(format!("{}, {}", tier.name(), order.name()), n, forces)
             }));
         }
     }
@@ -76,7 +80,7 @@ fn tier_of(record: &Record) -> String {
 }
 
 fn order_plots(records: &[Record]) -> Vec<Plot> {
-    let own = of(records, ORDER.name, Kind::Derivatives);
+    let own = of(records, ORDER.name, RecordKind::Derivatives);
     let mut plots = Vec::new();
     for tier in distinct(own.clone().map(tier_of)) {
         let of_tier = own.clone().filter(|record| tier_of(record) == tier);
@@ -86,7 +90,7 @@ fn order_plots(records: &[Record]) -> Vec<Plot> {
             _ => "acceleration alone".to_owned(),
         };
         let (title, y) = (format!("Time of all on all, {tier}"), "time per evaluation, ms");
-        plots.push(plot(title, Axis::powers(OVER_N), y, curves(of_tier, name, millis)));
+        plots.push(plot(title, PlotAxis::powers(OVER_N), y, curves(of_tier, name, millis)));
     }
     for (order, title) in [("jerk", "Time with jerk"), ("snap", "Time with jerk and snap")] {
         let with = own.clone().filter(|record| order_of(record) == order);
@@ -100,8 +104,8 @@ fn order_plots(records: &[Record]) -> Vec<Plot> {
             Some(CurvePoint::at(record.x, median(record)? / median(alone)?))
         });
         let title = format!("{title} / time of accelerations alone");
-        let x = Axis::powers(OVER_N).marked(&curves);
-        plots.push(Plot::lines(title, x, Axis::linear("times as long"), curves));
+        let x = PlotAxis::powers(OVER_N).marked(&curves);
+        plots.push(Plot::lines(title, x, PlotAxis::linear("times as long"), curves));
     }
     filled(plots)
 }
@@ -120,7 +124,7 @@ const FROM_ONE: &str = "from one sink on";
 const AGAINST_BLOCK: &str = "block of n";
 const AGAINST_N: &str = "128 sinks";
 
-fn measure_sinks(session: &mut Session<'_>) -> Result<()> {
+fn measure_sinks(session: &mut BenchSession<'_>) -> Result<()> {
     let (sources, secs) = (session.sizes.sources, session.sizes.figure_secs);
     let mut points = Vec::new();
     for sinks in FEW_SINKS {
@@ -133,9 +137,9 @@ fn measure_sinks(session: &mut Session<'_>) -> Result<()> {
             ("64 slices (s)", KernelConfig { s: 64, ..flat }),
             ("both", KernelConfig { s: 64, ..split }),
         ] {
-            points.push(Point::new(series, sinks, sources, config));
+            points.push(FigurePoint::new(series, sinks, sources, config));
         }
-        points.push(Point::new(CPU, sinks, sources, Candidate::Cpu));
+        points.push(FigurePoint::new(CPU, sinks, sources, Candidate::Cpu));
     }
     session.sweep(SINKS.name, &points, secs)?;
     if session.is_stopped() {
@@ -149,10 +153,10 @@ fn measure_sinks(session: &mut Session<'_>) -> Result<()> {
     Ok(())
 }
 
-fn with_jerk(tiers: &[EngineTier], sources: usize) -> [Vec<Point>; 4] {
+fn with_jerk(tiers: &[EngineTier], sources: usize) -> [Vec<FigurePoint>; 4] {
     let point = |series: String, tier: EngineTier, sinks: usize, sources: usize| {
-        let forces = Derivatives { tier, order: Order::Jerk, potential: true, resend: false };
-        Point::new(series, sinks, sources, forces)
+        let forces = DerivativesCase { tier, order: Order::Jerk, potential: true, resend: false };
+        FigurePoint::new(series, sinks, sources, forces)
     };
     let [mut few, mut from_one, mut blocks, mut over_n] = [const { Vec::new() }; 4];
     for sinks in FEW_SINKS {
@@ -170,15 +174,15 @@ fn with_jerk(tiers: &[EngineTier], sources: usize) -> [Vec<Point>; 4] {
         let name = tier.name();
         for n in [sources / 8, sources, 4 * sources] {
             let series = format!("{FROM_ONE}, {name}, N = {}", short(n as f64));
-            let sinks = Sizes::powers(1, n.min(16_384), 2).into_iter();
+            let sinks = BenchSizes::powers(1, n.min(16_384), 2).into_iter();
             from_one.extend(sinks.map(|sinks| point(series.clone(), tier, sinks, n)));
         }
         for n in [sources / 128, sources / 16, sources] {
             let series = format!("{AGAINST_BLOCK}, N = {}, {name}", short(n as f64));
-            let sinks = Sizes::powers(128, n.min(8192), 1).into_iter();
+            let sinks = BenchSizes::powers(128, n.min(8192), 1).into_iter();
             blocks.extend(sinks.map(|sinks| point(series.clone(), tier, sinks, n)));
         }
-        for n in Sizes::powers(256, 8 * sources, 1) {
+        for n in BenchSizes::powers(256, 8 * sources, 1) {
             let series = format!("{AGAINST_N}, {name}");
             over_n.push(point(series, tier, 128, n).at(n as f64));
         }
@@ -187,11 +191,11 @@ fn with_jerk(tiers: &[EngineTier], sources: usize) -> [Vec<Point>; 4] {
 }
 
 fn sinks_plots(records: &[Record]) -> Vec<Plot> {
-    let kernels = of(records, SINKS.name, Kind::Forces);
+    let kernels = of(records, SINKS.name, RecordKind::Forces);
     let sources = kernels.clone().map(|record| record.sources).max().unwrap_or(0);
     let title = format!("Time against the number of sinks, {} sources", short(sources as f64));
     let mut plots = vec![over_few_sinks(title, by_series(kernels, millis))];
-    let direct = of(records, SINKS.name, Kind::Derivatives);
+    let direct = of(records, SINKS.name, RecordKind::Derivatives);
     let own = |what: &'static str| direct.clone().filter(move |r| r.series.starts_with(what));
     // The title already contains the prefix of the series.
     let rest = |what: &'static str, point: fn(&Record) -> Option<CurvePoint>| {
@@ -214,14 +218,14 @@ fn sinks_plots(records: &[Record]) -> Vec<Plot> {
         (AGAINST_N, "Rate with jerk, blocks of 128", OVER_N),
     ] {
         let y = "GFLOP/s, 60 flops per interaction";
-        plots.push(plot(title, Axis::powers(x), y, rest(what, gflops_with_jerk)));
+        plots.push(plot(title, PlotAxis::powers(x), y, rest(what, gflops_with_jerk)));
     }
     filled(plots)
 }
 
 fn over_few_sinks(title: String, curves: Vec<Curve>) -> Plot {
-    let x = Axis::linear("number of sinks").with_marks(LABELLED.to_vec());
-    Plot::lines(title, x, Axis::fitting("time per evaluation, ms", &curves), curves)
+    let x = PlotAxis::linear("number of sinks").with_marks(LABELLED.to_vec());
+    Plot::lines(title, x, PlotAxis::fitting("time per evaluation, ms", &curves), curves)
 }
 
 /// Numbers of sinks of [`SAPPORO2`].
@@ -253,8 +257,8 @@ fn from_one_sink<'r>(tier: &str, own: impl Iterator<Item = &'r Record> + Clone) 
         }
     }
     let title = format!("Time with jerk from one sink on, {tier}, from host to host");
-    let x = Axis::powers("number of sinks").marked(&curves);
-    Plot::lines(title, x, Axis::decades("time per evaluation, µs"), curves)
+    let x = PlotAxis::powers("number of sinks").marked(&curves);
+    Plot::lines(title, x, PlotAxis::decades("time per evaluation, µs"), curves)
 }
 
 #[cfg(test)]
@@ -267,7 +271,7 @@ mod tests {
     fn ratios_are_those_of_the_same_tier_and_number() {
         let at = |tier: &str, order: &str, n: f64, secs: f64| {
             let mut record = example();
-            (record.figure, record.kind) = (ORDER.name.to_owned(), Kind::Derivatives);
+            (record.figure, record.kind) = (ORDER.name.to_owned(), RecordKind::Derivatives);
             (record.x, record.samples) = (n, vec![secs]);
             record.direct = Some(DirectFacts {
                 engine: "gpu".to_owned(),

@@ -10,7 +10,7 @@ use super::tree::TOO_SLOW;
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 use crate::forces::direct::GpuTiers;
-use crate::forces::tree::gpu::Part;
+use crate::forces::tree::gpu::TimedStage;
 use crate::forces::tree::{Opening, TreeConfig};
 use crate::forces::{
     ForceEngine, Forces, Identity, Method, Order, Outputs, Precision, Sinks, Sources,
@@ -18,8 +18,10 @@ use crate::forces::{
 use crate::gpu::{Gpu, Readback, storage};
 use crate::integrate::{self, blocks::BlockSettings};
 use crate::measure::bench::record::rounded;
-use crate::measure::plot::{Axis, Curve, CurvePoint, Look, Plot};
-use crate::measure::{Cloud, DevicesFacts, Kind, Record, Session, Sizes, Summary, TreeTimer};
+use crate::measure::plot::{Curve, CurvePoint, CurveStyle, Plot, PlotAxis};
+use crate::measure::{
+    BenchSession, BenchSizes, Cloud, DevicesFacts, Record, RecordKind, Summary, TreeTimer,
+};
 use crate::scene::Scene;
 use crate::sim::{ASKED_FOR, Choice, DeviceGroup, Domains, EngineKind, Settings, Simulation};
 use crate::stop;
@@ -99,7 +101,7 @@ impl StepMode {
         Self::ALL.into_iter().find(named).unwrap_or(Self::Pairs)
     }
 
-    fn sizes(self, sizes: &Sizes) -> &[usize] {
+    fn sizes(self, sizes: &BenchSizes) -> &[usize] {
         match self {
             Self::Pairs => &sizes.devices,
             Self::Tree | Self::DefaultTree | Self::StrictDomains => &sizes.devices_tree,
@@ -123,7 +125,7 @@ impl StepMode {
         }
     }
 
-    fn settings(self, session: &Session<'_>) -> Result<Settings> {
+    fn settings(self, session: &BenchSession<'_>) -> Result<Settings> {
         let settings = Settings {
             softening: SOFTENING,
             dt: DT,
@@ -146,18 +148,18 @@ impl StepMode {
     }
 }
 
-fn measure_direct(session: &mut Session<'_>) -> Result<()> {
+fn measure_direct(session: &mut BenchSession<'_>) -> Result<()> {
     measure(session, DEVICES.name, &[StepMode::Pairs, StepMode::Blocks])?;
     measure_copies(session)
 }
 
-fn measure_tree(session: &mut Session<'_>) -> Result<()> {
+fn measure_tree(session: &mut BenchSession<'_>) -> Result<()> {
     let modes = [StepMode::Tree, StepMode::DefaultTree, StepMode::StrictDomains, StepMode::Domains];
     measure(session, DEVICES_TREE.name, &modes)
 }
 
 /// All devices of the session.
-fn devices_of(session: &Session<'_>) -> Vec<Arc<Gpu>> {
+fn devices_of(session: &BenchSession<'_>) -> Vec<Arc<Gpu>> {
     session.gpu.iter().chain(&session.others).map(Arc::clone).collect()
 }
 
@@ -165,18 +167,18 @@ fn plural(devices: usize) -> &'static str {
     if devices == 1 { "" } else { "s" }
 }
 
-fn measure(session: &mut Session<'_>, figure: &str, modes: &[StepMode]) -> Result<()> {
+fn measure(session: &mut BenchSession<'_>, figure: &str, modes: &[StepMode]) -> Result<()> {
     let devices = devices_of(session);
     let counts = counts(devices.len());
     let sizes = modes.iter().map(|mode| mode.sizes(&session.sizes).len());
     session.expect(sizes.sum::<usize>() * counts.len());
     for &mode in modes {
         for n in mode.sizes(&session.sizes).to_vec() {
-            let mut problem = Problem { mode, n, bodies: None, model: None };
+            let mut problem = DevicesCase { mode, n, bodies: None, model: None };
             for &count in &counts {
                 let series = format!("{count} device{}{}", plural(count), mode.words());
                 session.step(&format!("N = {n}, {series}"))?;
-                let mut record = session.on_adapter(figure, &series, Kind::Devices);
+                let mut record = session.on_adapter(figure, &series, RecordKind::Devices);
                 record.x = n as f64;
                 (record.sinks, record.sources) = (n as u64, n as u64);
                 record.method = "wall clock, whole steps".to_owned();
@@ -190,12 +192,12 @@ fn measure(session: &mut Session<'_>, figure: &str, modes: &[StepMode]) -> Resul
 }
 
 /// Copies to the host by several devices at once.
-fn measure_copies(session: &mut Session<'_>) -> Result<()> {
+fn measure_copies(session: &mut BenchSession<'_>) -> Result<()> {
     let devices = devices_of(session);
     for count in counts(devices.len()) {
         let series = format!("{count} device{} to the host", plural(count));
         session.progress(1.0, &series)?;
-        let mut record = session.on_adapter(DEVICES.name, &series, Kind::Transfer);
+        let mut record = session.on_adapter(DEVICES.name, &series, RecordKind::Transfer);
         (record.x, record.work) = (COPIED as f64 / 16.0, (count * COPIED) as f64);
         record.method = "wall clock, all at once".to_owned();
         session.attempt(record, |session, record| {
@@ -249,12 +251,12 @@ impl Copied {
 }
 
 /// What is measured on one device after the other.
-struct Problem {
+struct DevicesCase {
     mode: StepMode,
     n: usize,
     bodies: Option<Bodies>,
     /// From the first measurement, on one device.
-    model: Option<Model>,
+    model: Option<DevicesModel>,
 }
 
 /// 1, 2, 3, 4, 8, 16, ... and all.
@@ -264,13 +266,13 @@ fn counts(devices: usize) -> Vec<usize> {
 
 /// Measures one number of bodies on these devices.
 fn one(
-    session: &Session<'_>,
+    session: &BenchSession<'_>,
     devices: &[Arc<Gpu>],
-    problem: &mut Problem,
+    problem: &mut DevicesCase,
     record: &mut Record,
 ) -> Result<()> {
     let timed = timed(session, devices, problem)?;
-    let Problem { mode, n, model, .. } = problem;
+    let DevicesCase { mode, n, model, .. } = problem;
     let (mode, n) = (*mode, *n);
     let timed = timed.ok_or_else(|| Error::Outside(TOO_SLOW.to_owned()))?;
     let mean = &timed.mean;
@@ -278,7 +280,7 @@ fn one(
     record.set_samples(&timed.secs);
     let median = record.summary().map_or(f64::NAN, |summary| summary.median);
     if devices.len() == 1 {
-        *model = Some(Model::of(mode, &devices[0], n, median, session.others.is_empty())?);
+        *model = Some(DevicesModel::of(mode, &devices[0], n, median, session.others.is_empty())?);
     }
     let known = model.as_ref();
     let predicted = known.map(|model| model.secs(devices.len(), mean));
@@ -331,7 +333,7 @@ impl Costs {
 }
 
 /// The times of steps on one or several devices.
-struct Timed {
+struct TimedSteps {
     /// Seconds per step.
     secs: Vec<f64>,
     /// Steps per sample.
@@ -353,11 +355,11 @@ fn virial(n: usize) -> Result<Bodies> {
 
 /// Steps on `devices`, as runs take them; `None` if one exceeds the limit.
 fn timed(
-    session: &Session<'_>,
+    session: &BenchSession<'_>,
     devices: &[Arc<Gpu>],
-    problem: &mut Problem,
-) -> Result<Option<Timed>> {
-    let Problem { mode, n, bodies, .. } = problem;
+    problem: &mut DevicesCase,
+) -> Result<Option<TimedSteps>> {
+    let DevicesCase { mode, n, bodies, .. } = problem;
     let mode = *mode;
     let settings = mode.settings(session)?;
     let bodies: &Bodies = match bodies {
@@ -415,11 +417,11 @@ fn timed(
 
 /// Samples of `take`, which performs the given number of steps.
 fn samples(
-    session: &Session<'_>,
+    session: &BenchSession<'_>,
     devices: &[Arc<Gpu>],
     mode: StepMode,
     take: &mut dyn FnMut(u64) -> Result<Costs>,
-) -> Result<Option<Timed>> {
+) -> Result<Option<TimedSteps>> {
     let mut timed = |steps: u64| -> Result<(f64, Costs)> {
         let begun = Instant::now();
         let costs = take(steps)?;
@@ -468,11 +470,11 @@ fn samples(
     };
     let memory = devices.iter().filter_map(allocated).max();
     let exchanging = Summary::of(&parts).map_or(f64::NAN, |summary| summary.median);
-    Ok(Some(Timed { secs, steps, mean, exchanging, memory }))
+    Ok(Some(TimedSteps { secs, steps, mean, exchanging, memory }))
 }
 
 /// Predicts the time on several devices from measurements on one.
-struct Model {
+struct DevicesModel {
     /// Seconds of a step on one device.
     alone: f64,
     mode: StepMode,
@@ -482,7 +484,7 @@ struct Model {
     rate: f64,
 }
 
-impl Model {
+impl DevicesModel {
     /// The model for `n` bodies, with `alone` seconds per step on `gpu` alone; the other times are
     /// measured, unless it is the only device.
     fn of(mode: StepMode, gpu: &Arc<Gpu>, n: usize, alone: f64, is_only: bool) -> Result<Self> {
@@ -520,7 +522,7 @@ fn building(gpu: &Arc<Gpu>, n: usize, config: &TreeConfig) -> Result<f64> {
     let mut best = f64::INFINITY;
     for _ in 0..3 {
         let parts = timer.parts()?;
-        let stages = parts.parts.iter().filter(|(part, _)| matches!(part, Part::Build(_)));
+        let stages = parts.parts.iter().filter(|(part, _)| matches!(part, TimedStage::Build(_)));
         best = best.min(stages.map(|(_, secs)| secs).sum());
     }
     Ok(best)
@@ -547,12 +549,12 @@ fn rate(gpu: &Arc<Gpu>, n: usize) -> Result<f64> {
 
 fn plots_of_direct(records: &[Record]) -> Vec<Plot> {
     let mut plots = plots(records, DEVICES.name);
-    let copies = by_series(of(records, DEVICES.name, Kind::Transfer), |record| {
+    let copies = by_series(of(records, DEVICES.name, RecordKind::Transfer), |record| {
         Some(CurvePoint::at(record.x, record.per_sec()? / 1e9))
     });
     if !copies.is_empty() {
-        let x = Axis::powers("copied by each device, in 16 bytes");
-        plots.push(Plot::lines("Copies at once", x, Axis::decades("GB/s"), copies));
+        let x = PlotAxis::powers("copied by each device, in 16 bytes");
+        plots.push(Plot::lines("Copies at once", x, PlotAxis::decades("GB/s"), copies));
     }
     plots
 }
@@ -562,7 +564,7 @@ fn plots_of_tree(records: &[Record]) -> Vec<Plot> {
 }
 
 fn plots(records: &[Record], figure: &'static str) -> Vec<Plot> {
-    let own = of(records, figure, Kind::Devices)
+    let own = of(records, figure, RecordKind::Devices)
         .filter_map(|record| Some((record, record.devices.as_ref()?)));
     type Row<'r> = (&'r Record, &'r DevicesFacts);
     let several = own.clone().filter(|(_, facts)| facts.devices > 1);
@@ -582,7 +584,7 @@ fn plots(records: &[Record], figure: &'static str) -> Vec<Plot> {
     });
     let by_model = |curve: Curve| Curve {
         name: format!("{}, by the model", curve.name),
-        look: Look::Predicted,
+        look: CurveStyle::Predicted,
         ..curve
     };
     speed_up.extend(model.into_iter().map(by_model));
@@ -592,7 +594,7 @@ fn plots(records: &[Record], figure: &'static str) -> Vec<Plot> {
     let exchanging = curves(several, series, |(record, facts): Row<'_>| {
         Some(CurvePoint::at(record.x, 100.0 * facts.exchanging))
     });
-    let plot = |title: &str, y: &str, curves| plot(title, Axis::decades(OVER_N), y, curves);
+    let plot = |title: &str, y: &str, curves| plot(title, PlotAxis::decades(OVER_N), y, curves);
     vec![
         plot("Speed-up by several devices", "time on one / time on all", speed_up),
         plot("Time spent in exchanges", "part of a step, %", exchanging),
@@ -605,7 +607,7 @@ mod tests {
 
     #[test]
     fn unshared_time_is_not_divided_by_device_count() {
-        let model = |mode, own, rate| Model { alone: 1.0, mode, own, rate };
+        let model = |mode, own, rate| DevicesModel { alone: 1.0, mode, own, rate };
         let costs = Costs { exchanges: 1.0, bytes: 2.5e9, shared: 3e9, ..Costs::default() };
         let overhead = LATENCY + 0.1;
         let pairs = model(StepMode::Pairs, 0.0, f64::INFINITY);

@@ -9,17 +9,17 @@ use super::kernels::CHAPTER;
 use crate::error::Result;
 use crate::forces::direct::gpu::{KernelConfig, KernelVariant};
 use crate::inspect::Inspector;
-use crate::measure::plot::{Axis, CurvePoint, Plot};
-use crate::measure::{Compiled, Device, Kind, Record, Session};
+use crate::measure::plot::{CurvePoint, Plot, PlotAxis};
+use crate::measure::{BenchSession, CompiledFacts, Record, RecordKind, RecordedDevice};
 
 pub(super) const INSTRUCTIONS: Figure = Figure::own("instructions", measure, plots);
 
-fn measure(session: &mut Session<'_>) -> Result<()> {
+fn measure(session: &mut BenchSession<'_>) -> Result<()> {
     let points = points(&session.sizes.unroll);
     // The adapter in use first, then the requested AMD GPU.
     let present = session.gpu.clone().map(|gpu| {
         let made = Inspector::present(&gpu.adapter).map_err(|error| error.to_string());
-        (Some(Device::of(&gpu.adapter)), made)
+        (Some(RecordedDevice::of(&gpu.adapter)), made)
     });
     let absent = std::mem::replace(&mut session.absent, Err("already queried".to_owned()));
     let compilers: Vec<_> = present.into_iter().chain([(None, absent)]).collect();
@@ -42,9 +42,9 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
 }
 
 /// A record for a compiler's report, of `device` or of one to be named later.
-fn blank(session: &Session<'_>, series: &str, device: Option<&Device>) -> Record {
+fn blank(session: &BenchSession<'_>, series: &str, device: Option<&RecordedDevice>) -> Record {
     let mut record = session.blank(INSTRUCTIONS.name, series);
-    record.kind = Kind::Compiled;
+    record.kind = RecordKind::Compiled;
     record.method = "asked of the driver's compiler".to_owned();
     if let Some(device) = device {
         record.device = device.clone();
@@ -74,9 +74,9 @@ fn points(unroll: &[u32]) -> Vec<(String, u32, KernelConfig)> {
 }
 
 fn inspect(
-    session: &mut Session<'_>,
+    session: &mut BenchSession<'_>,
     inspector: &Inspector,
-    device: Option<&Device>,
+    device: Option<&RecordedDevice>,
     points: &[(String, u32, KernelConfig)],
 ) -> Result<()> {
     session.expect(points.len());
@@ -87,9 +87,9 @@ fn inspect(
         let variant = KernelVariant::new(*config, 1.0, 1.0, false);
         session.attempt(record, |_, record| {
             let report = inspector.report(&variant)?;
-            record.compiled = Some(Compiled::of(&report));
+            record.compiled = Some(CompiledFacts::of(&report));
             if device.is_none() {
-                record.device = Device {
+                record.device = RecordedDevice {
                     name: report.device,
                     kind: "compiler alone".to_owned(),
                     backend: "vulkan".to_owned(),
@@ -104,13 +104,13 @@ fn inspect(
 
 const TITLE: &str = "Instructions per interaction, p = 256";
 
-type Value = fn(&Compiled) -> Option<f64>;
+type CompiledQuantity = fn(&CompiledFacts) -> Option<f64>;
 
 fn plots(records: &[Record]) -> Vec<Plot> {
-    let own = of(records, INSTRUCTIONS.name, Kind::Compiled);
+    let own = of(records, INSTRUCTIONS.name, RecordKind::Compiled);
     let (unroll, p) = ("interactions written out per turn of the loop, u", "p");
-    let instructions: Value = |compiled| compiled.per_interaction;
-    let sets: [(bool, &str, &str, &str, Value); 4] = [
+    let instructions: CompiledQuantity = |compiled| compiled.per_interaction;
+    let sets: [(bool, &str, &str, &str, CompiledQuantity); 4] = [
         (false, unroll, TITLE, "machine instructions", instructions),
         (false, unroll, "Occupancy, p = 256", "subgroups per SIMD unit", |compiled| {
             compiled.subgroups_per_simd.map(|count| count as f64)
@@ -128,8 +128,8 @@ fn plots(records: &[Record]) -> Vec<Plot> {
                 .filter(|r| r.device.name == *device && r.series.starts_with("q =") == is_over_p);
             let point = |r: &Record| Some(CurvePoint::at(r.x, value(r.compiled.as_ref()?)?));
             let curves = curves(shown, |r: &Record| r.series.clone(), point);
-            let x = Axis::powers(x).marked(&curves);
-            plots.push(Plot::lines(format!("{what}: {device}"), x, Axis::linear(y), curves));
+            let x = PlotAxis::powers(x).marked(&curves);
+            plots.push(Plot::lines(format!("{what}: {device}"), x, PlotAxis::linear(y), curves));
         }
     }
     filled(plots)
@@ -156,10 +156,10 @@ mod tests {
             (record.figure, record.device.name) =
                 (super::INSTRUCTIONS.name.to_owned(), device.to_owned());
             (record.series, record.x) = (series.to_owned(), x);
-            (record.kind, record.compiled) = (Kind::Compiled, Some(compiled));
+            (record.kind, record.compiled) = (RecordKind::Compiled, Some(compiled));
             record
         };
-        let full = Compiled {
+        let full = CompiledFacts {
             per_interaction: Some(22.0),
             vector_per_interaction: Some(18.0),
             registers: Some(16),
@@ -169,10 +169,10 @@ mod tests {
             subgroups_per_simd: Some(32),
             limited_by: None,
         };
-        let terse = Compiled { per_interaction: None, subgroups_per_simd: None, ..full };
+        let terse = CompiledFacts { per_interaction: None, subgroups_per_simd: None, ..full };
         let records = [
             with("A", "r = 1", 1.0, full),
-            with("A", "r = 1", 4.0, Compiled { per_interaction: Some(18.25), ..full }),
+            with("A", "r = 1", 4.0, CompiledFacts { per_interaction: Some(18.25), ..full }),
             with("A", "q = 2", 64.0, full),
             with("B", "r = 1", 1.0, terse),
         ];

@@ -3,9 +3,9 @@
 //! it in `report/figures.toml`.
 
 #[cfg(not(target_arch = "wasm32"))]
-use super::Session;
+use super::BenchSession;
 use super::plot::Plot;
-use super::{Point, Record, Sizes};
+use super::{BenchSizes, FigurePoint, Record};
 use crate::error::{Error, Result};
 use crate::forces::direct::gpu::{KernelConfig, KernelRequest};
 use crate::gpu::Gpu;
@@ -53,7 +53,7 @@ pub struct Figure {
     /// Its name, on the command line and in its records.
     pub name: &'static str,
     /// How its records are measured.
-    measure: Measure,
+    measure: FigureSource,
     /// Draws it, from all records of a file.
     plots: fn(&[Record]) -> Vec<Plot>,
     /// What is concluded from its records, in addition to how right the model is.
@@ -62,27 +62,27 @@ pub struct Figure {
 
 /// How the records of a figure are measured.
 #[derive(Clone, Copy, Debug)]
-enum Measure {
-    /// These kernels are timed, by [`Session::sweep`] or, in a page, by
+enum FigureSource {
+    /// These kernels are timed, by [`BenchSession::sweep`] or, in a page, by
     /// [`sweep_kernels`](super::sweep_kernels).
-    Kernels(fn(&Plan<'_>) -> Vec<Point>),
+    Kernels(fn(&FigureContext<'_>) -> Vec<FigurePoint>),
     /// Its own function adds records to the session.
     #[cfg(not(target_arch = "wasm32"))]
-    Own(fn(&mut Session<'_>) -> Result<()>),
+    Own(fn(&mut BenchSession<'_>) -> Result<()>),
 }
 
 /// What the points of a figure of kernels depend on.
 #[derive(Clone, Copy, Debug)]
-pub struct Plan<'a> {
+pub struct FigureContext<'a> {
     /// The adapter, if there is one.
     pub gpu: Option<&'a Gpu>,
     /// How much is measured.
-    pub sizes: &'a Sizes,
+    pub sizes: &'a BenchSizes,
     /// A kernel shape that is measured in addition to the default, if requested.
     pub added: KernelRequest,
 }
 
-impl Plan<'_> {
+impl FigureContext<'_> {
     /// The shape that the program chooses for `n` sinks and `m` sources, with some parameters
     /// fixed; `None` without a GPU, and if the adapter cannot run it.
     pub fn kernel(&self, request: &KernelRequest, n: usize, m: usize) -> Option<KernelConfig> {
@@ -94,16 +94,16 @@ impl Figure {
     /// A figure of kernels.
     const fn kernels(
         name: &'static str,
-        points: fn(&Plan<'_>) -> Vec<Point>,
+        points: fn(&FigureContext<'_>) -> Vec<FigurePoint>,
         plots: fn(&[Record]) -> Vec<Plot>,
     ) -> Self {
-        Self { name, measure: Measure::Kernels(points), plots, concludes: &[] }
+        Self { name, measure: FigureSource::Kernels(points), plots, concludes: &[] }
     }
 
     /// The points of a figure of kernels; `None` for other figures.
-    pub fn kernel_points(&self, plan: &Plan<'_>) -> Option<Vec<Point>> {
+    pub fn kernel_points(&self, plan: &FigureContext<'_>) -> Option<Vec<FigurePoint>> {
         match self.measure {
-            Measure::Kernels(points) => Some(points(plan)),
+            FigureSource::Kernels(points) => Some(points(plan)),
             #[cfg(not(target_arch = "wasm32"))]
             _ => None,
         }
@@ -113,10 +113,10 @@ impl Figure {
     #[cfg(not(target_arch = "wasm32"))]
     const fn own(
         name: &'static str,
-        measure: fn(&mut Session<'_>) -> Result<()>,
+        measure: fn(&mut BenchSession<'_>) -> Result<()>,
         plots: fn(&[Record]) -> Vec<Plot>,
     ) -> Self {
-        Self { name, measure: Measure::Own(measure), plots, concludes: &[] }
+        Self { name, measure: FigureSource::Own(measure), plots, concludes: &[] }
     }
 
     /// With conclusions from its records.
@@ -131,13 +131,13 @@ impl Figure {
     /// The device failed; [`Error::Stopped`], unless the user stopped it. Anything else is
     /// recorded as skipped.
     #[cfg(not(target_arch = "wasm32"))]
-    pub fn measure(&self, session: &mut Session<'_>) -> Result<()> {
+    pub fn measure(&self, session: &mut BenchSession<'_>) -> Result<()> {
         let measured = match self.measure {
-            Measure::Kernels(points) => {
+            FigureSource::Kernels(points) => {
                 let points = points(&session.plan());
                 session.sweep(self.name, &points, session.sizes.figure_secs)
             }
-            Measure::Own(measure) => measure(session),
+            FigureSource::Own(measure) => measure(session),
         };
         match measured {
             Err(Error::Stopped) if session.is_stopped() => Ok(()),

@@ -3,15 +3,15 @@
 use super::ceilings::ceilings_of;
 use super::curves::{curves, gflops, of};
 use super::kernels::CHAPTER;
-use super::{Figure, Plan};
+use super::{Figure, FigureContext};
 use crate::forces::direct::FLOPS;
 use crate::forces::direct::gpu::KernelConfig;
-use crate::measure::plot::{Axis, Curve, CurvePoint, Plot};
-use crate::measure::{Ceiling, Kind, Point, Record};
+use crate::measure::plot::{Curve, CurvePoint, Plot, PlotAxis};
+use crate::measure::{Ceiling, FigurePoint, Record, RecordKind};
 
 pub(super) const ROOFLINE: Figure = Figure::kernels("roofline", roofline_points, roofline_plots);
 
-fn roofline_points(plan: &Plan<'_>) -> Vec<Point> {
+fn roofline_points(plan: &FigureContext<'_>) -> Vec<FigurePoint> {
     let n = plan.sizes.many;
     let untiled = KernelConfig { untiled: true, ..CHAPTER };
     let kernels = [
@@ -21,7 +21,8 @@ fn roofline_points(plan: &Plan<'_>) -> Vec<Point> {
         ("p = 256, r = 1", CHAPTER),
         ("p = 256, r = 4", KernelConfig { r: 4, ..CHAPTER }),
     ];
-    let point = |(series, config)| Point::all_on_all(series, n, config).at(intensity(&config));
+    let point =
+        |(series, config)| FigurePoint::all_on_all(series, n, config).at(intensity(&config));
     kernels.map(point).to_vec()
 }
 
@@ -46,7 +47,7 @@ fn roofline_plots(records: &[Record]) -> Vec<Plot> {
         let bytes = record.per_sec().map_or(0.0, |rate| FLOPS * rate / record.x);
         format!("{}: {}", record.series, bandwidth(bytes))
     };
-    let mut curves = curves(of(records, ROOFLINE.name, Kind::Forces), named, gflops);
+    let mut curves = curves(of(records, ROOFLINE.name, RecordKind::Forces), named, gflops);
     if curves.is_empty() {
         return Vec::new();
     }
@@ -65,7 +66,7 @@ fn roofline_plots(records: &[Record]) -> Vec<Plot> {
         roof("multiply-adds", (meet(peak), peak), (most, peak), 7);
         roof("pair function in registers", (meet(pair), pair), (most, pair), 6);
     }
-    let x = Axis::powers("flops per byte requested from storage");
-    let y = Axis::decades("rate, GFLOP/s at 20 flops per interaction");
+    let x = PlotAxis::powers("flops per byte requested from storage");
+    let y = PlotAxis::decades("rate, GFLOP/s at 20 flops per interaction");
     vec![Plot::lines("Roofline of the adapter, and kernels on it", x, y, curves)]
 }

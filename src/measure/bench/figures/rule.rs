@@ -12,8 +12,8 @@ use crate::forces::direct::gpu::{KernelConfig, KernelRequest, Masses};
 use crate::gpu::{Gpu, blocking};
 use crate::measure::bench::record::rounded;
 use crate::measure::bench::steps::of_steps;
-use crate::measure::plot::{Axis, Curve, CurvePoint, Plot};
-use crate::measure::{Kind, Record, Session, StepTimer, Summary, Timer, interleave};
+use crate::measure::plot::{Curve, CurvePoint, Plot, PlotAxis};
+use crate::measure::{BenchSession, Record, RecordKind, StepTimer, Summary, Timer, interleave};
 
 pub(super) const RULE: Figure = Figure::own("rule", measure, plots);
 
@@ -29,7 +29,7 @@ const SAMPLES: usize = 2;
 /// Number of the best shapes whose neighbours and unrollings are swept too.
 const WITH_NEIGHBOURS: usize = 3;
 
-fn measure(session: &mut Session<'_>) -> Result<()> {
+fn measure(session: &mut BenchSession<'_>) -> Result<()> {
     let Some(gpu) = session.gpu.clone() else { return Ok(()) };
     let sizes = session.sizes.rule.clone();
     session.expect(sizes.len());
@@ -77,7 +77,7 @@ impl Sweep {
     /// Sweeps all shapes for `n` bodies; returns the finalists with their samples, taken in turn.
     fn run(
         &mut self,
-        session: &mut Session<'_>,
+        session: &mut BenchSession<'_>,
         gpu: &Gpu,
         n: usize,
     ) -> Result<Vec<(KernelConfig, Vec<f64>)>> {
@@ -110,7 +110,7 @@ impl Sweep {
     /// Samples shapes, which take the fraction `part` of the present step after `before`.
     fn take(
         &mut self,
-        session: &mut Session<'_>,
+        session: &mut BenchSession<'_>,
         shapes: &[KernelConfig],
         n: usize,
         (before, part): (f64, f64),
@@ -154,7 +154,7 @@ impl Sweep {
 }
 
 fn record(
-    session: &mut Session<'_>,
+    session: &mut BenchSession<'_>,
     gpu: &Arc<Gpu>,
     n: usize,
     sweep: &Sweep,
@@ -177,7 +177,7 @@ fn record(
             series.push(FINALIST);
         }
         for series in series {
-            let blank = session.on_adapter(RULE.name, series, Kind::Steps);
+            let blank = session.on_adapter(RULE.name, series, RecordKind::Steps);
             let mut record = of_steps(&blank, n, *config);
             record.repeats = sweep.timer.steps_of(config).unwrap_or(1) as u32;
             record.rms_error = sweep.timer.error_of(config).map(|error| rounded(error.rms));
@@ -204,7 +204,7 @@ fn part_of(samples: &[f64], best: &[f64]) -> Option<Summary> {
 }
 
 fn plots(records: &[Record]) -> Vec<Plot> {
-    let own = of(records, RULE.name, Kind::Steps);
+    let own = of(records, RULE.name, RecordKind::Steps);
     let shown = own.clone().filter(|record| record.series != FINALIST);
     let rates = by_series(shown.clone(), rate);
     if rates.is_empty() {
@@ -222,11 +222,11 @@ fn plots(records: &[Record]) -> Vec<Plot> {
     }
     let rule = parts[0].points.iter().map(|point| CurvePoint::at(point.x, 95.0)).collect();
     parts.push(Curve::predicted("the rule", rule, 0));
-    let x = Axis::powers(OVER_N);
-    let y = Axis::linear("rate / best rate, %");
+    let x = PlotAxis::powers(OVER_N);
+    let y = PlotAxis::linear("rate / best rate, %");
     vec![
         Plot::lines("Rate over that of the best shape", x.clone(), y, parts),
-        Plot::lines("Rates in whole steps", x, Axis::fitting(RATE, &rates), rates),
+        Plot::lines("Rates in whole steps", x, PlotAxis::fitting(RATE, &rates), rates),
     ]
 }
 
@@ -238,7 +238,7 @@ mod tests {
 
     fn at(series: &str, x: f64, samples: &[f64]) -> Record {
         let mut record = example();
-        (record.figure, record.kind) = (RULE.name.to_owned(), Kind::Steps);
+        (record.figure, record.kind) = (RULE.name.to_owned(), RecordKind::Steps);
         (record.series, record.x) = (series.to_owned(), x);
         record.samples = samples.to_vec();
         record

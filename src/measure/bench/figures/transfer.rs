@@ -6,8 +6,8 @@ use super::Figure;
 use super::curves::{by_series, filled, micros, of};
 use crate::error::Result;
 use crate::gpu::{Gpu, read_blocking, storage};
-use crate::measure::plot::{Axis, CurvePoint, Plot};
-use crate::measure::{Kind, Record, Session, Sizes};
+use crate::measure::plot::{CurvePoint, Plot, PlotAxis};
+use crate::measure::{BenchSession, BenchSizes, Record, RecordKind};
 
 pub(super) const TRANSFER: Figure = Figure::own("transfer", measure, plots);
 
@@ -20,21 +20,26 @@ const LEAST_SECS: f64 = 5e-4;
 
 /// A mode of transferring the bodies.
 #[derive(Clone, Copy)]
-enum Mode {
+enum TransferMode {
     To,
     From,
     ToInWrites,
     ToInSubmissions,
 }
 
-const MODES: [(&str, Mode); 4] = [
-    ("to the device", Mode::To),
-    ("from the device", Mode::From),
-    ("to the device, 8 writes", Mode::ToInWrites),
-    ("to the device, 8 submissions", Mode::ToInSubmissions),
+const MODES: [(&str, TransferMode); 4] = [
+    ("to the device", TransferMode::To),
+    ("from the device", TransferMode::From),
+    ("to the device, 8 writes", TransferMode::ToInWrites),
+    ("to the device, 8 submissions", TransferMode::ToInSubmissions),
 ];
 
-fn transfer(gpu: &Gpu, buffer: &wgpu::Buffer, bodies: &[[f32; 4]], mode: Mode) -> Result<()> {
+fn transfer(
+    gpu: &Gpu,
+    buffer: &wgpu::Buffer,
+    bodies: &[[f32; 4]],
+    mode: TransferMode,
+) -> Result<()> {
     let submit = || pollster::block_on(gpu.finish(gpu.queue.submit([])));
     let size = bodies.len().div_ceil(CHUNKS);
     let chunks = bodies.chunks(size).enumerate();
@@ -43,28 +48,28 @@ fn transfer(gpu: &Gpu, buffer: &wgpu::Buffer, bodies: &[[f32; 4]], mode: Mode) -
         gpu.queue.write_buffer(buffer, at, bytemuck::cast_slice(chunk));
     };
     match mode {
-        Mode::To => {
+        TransferMode::To => {
             write((0, bodies));
             submit()
         }
-        Mode::ToInWrites => {
+        TransferMode::ToInWrites => {
             chunks.for_each(write);
             submit()
         }
-        Mode::ToInSubmissions => {
+        TransferMode::ToInSubmissions => {
             for chunk in chunks {
                 write(chunk);
                 submit()?;
             }
             Ok(())
         }
-        Mode::From => read_blocking::<[f32; 4]>(gpu, &[buffer], bodies.len()).map(drop),
+        TransferMode::From => read_blocking::<[f32; 4]>(gpu, &[buffer], bodies.len()).map(drop),
     }
 }
 
-fn measure(session: &mut Session<'_>) -> Result<()> {
+fn measure(session: &mut BenchSession<'_>) -> Result<()> {
     let Some(gpu) = session.gpu.clone() else { return Ok(()) };
-    let sizes = Sizes::powers(CHUNKS, 4 * session.sizes.largest, 2);
+    let sizes = BenchSizes::powers(CHUNKS, 4 * session.sizes.largest, 2);
     session.expect(sizes.len());
     for n in sizes {
         session.step(&format!("{n} bodies, sent and fetched"))?;
@@ -86,7 +91,7 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
             }
         }
         for (k, (series, _)) in MODES.iter().enumerate() {
-            let mut record = session.on_adapter(TRANSFER.name, series, Kind::Transfer);
+            let mut record = session.on_adapter(TRANSFER.name, series, RecordKind::Transfer);
             (record.x, record.work, record.repeats) = (n as f64, (16 * n) as f64, repeats[k]);
             record.method = "wall clock".to_owned();
             record.set_samples(&samples[k]);
@@ -97,14 +102,14 @@ fn measure(session: &mut Session<'_>) -> Result<()> {
 }
 
 fn plots(records: &[Record]) -> Vec<Plot> {
-    let own = of(records, TRANSFER.name, Kind::Transfer);
+    let own = of(records, TRANSFER.name, RecordKind::Transfer);
     let times = by_series(own.clone(), micros);
     let mut rates = by_series(own, |r| Some(CurvePoint::at(r.x, r.per_sec()? / 1e9)));
     rates.truncate(2);
-    let x = Axis::powers("bodies that travel, 16 bytes each").marked(&times);
-    let y = Axis::decades("time until it has arrived, µs");
+    let x = PlotAxis::powers("bodies that travel, 16 bytes each").marked(&times);
+    let y = PlotAxis::decades("time until it has arrived, µs");
     filled([
         Plot::lines("Time of a transfer", x.clone(), y, times),
-        Plot::lines("Bytes per second", x, Axis::decades("GB/s"), rates),
+        Plot::lines("Bytes per second", x, PlotAxis::decades("GB/s"), rates),
     ])
 }

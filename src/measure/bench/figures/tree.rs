@@ -14,9 +14,10 @@ use crate::forces::{
     Tools,
 };
 use crate::measure::bench::record::rounded;
-use crate::measure::plot::{Axis, Curve, CurvePoint, GREY, Plot, short};
+use crate::measure::plot::{Curve, CurvePoint, GREY, Plot, PlotAxis, short};
 use crate::measure::{
-    Cloud, EngineTier, ErrorDistribution, Kind, Record, SampledForces, Session, TreeFacts,
+    BenchSession, Cloud, EngineTier, ErrorDistribution, Record, RecordKind, SampledForces,
+    TreeFacts,
 };
 use crate::sim::{ASKED_FOR, Choice, EngineKind, Settings, Simulation};
 
@@ -39,12 +40,17 @@ pub(super) fn octgrav(theta: f64) -> TreeConfig {
 }
 
 /// A record about a tree of `n` bodies, without measurements yet.
-pub(super) fn blank(session: &Session<'_>, figure: &str, config: &TreeConfig, n: usize) -> Record {
+pub(super) fn blank(
+    session: &BenchSession<'_>,
+    figure: &str,
+    config: &TreeConfig,
+    n: usize,
+) -> Record {
     let kind = if session.gpu.is_some() { EngineKind::Gpu } else { EngineKind::Cpu };
     let facts = TreeFacts::new(kind.name(), config, n);
     let tier = EngineTier { kind, precision: Precision::Single };
     let mut record = session.tier_record(figure, &facts.rule_in_words(), tier);
-    record.kind = Kind::Tree;
+    record.kind = RecordKind::Tree;
     (record.sinks, record.sources) = (n as u64, n as u64);
     record.method = "wall clock".to_owned();
     record.tree = Some(facts);
@@ -52,12 +58,12 @@ pub(super) fn blank(session: &Session<'_>, figure: &str, config: &TreeConfig, n:
 }
 
 /// A Plummer sphere of scale length and mass 1, at rest, with some of its accelerations in f64.
-pub(super) struct Problem {
+pub(super) struct TreeProblem {
     bodies: Bodies,
     right: SampledForces,
 }
 
-impl Problem {
+impl TreeProblem {
     pub(super) fn new(n: usize) -> Result<Self> {
         let bodies = Cloud::Plummer.bodies(n);
         let sources = Sources::new(&bodies.position, &bodies.mass);
@@ -69,7 +75,7 @@ impl Problem {
     /// Adds to a record the errors of a tree, and the time of its forces including transfers.
     pub(super) fn measure(
         &self,
-        session: &Session<'_>,
+        session: &BenchSession<'_>,
         config: &TreeConfig,
         record: &mut Record,
     ) -> Result<()> {
@@ -101,7 +107,7 @@ pub(super) const TOO_SLOW: &str = "one step takes longer than is allowed here";
 /// Several samples of seconds per step with `method`, as runs take them; `None` if one exceeds the
 /// limit.
 fn step_secs(
-    session: &Session<'_>,
+    session: &BenchSession<'_>,
     method: Method,
     config: &TreeConfig,
     bodies: &Bodies,
@@ -146,7 +152,7 @@ struct Measurements<'a> {
 }
 
 impl Measurements<'_> {
-    fn take(&self, session: &mut Session<'_>) -> Result<()> {
+    fn take(&self, session: &mut BenchSession<'_>) -> Result<()> {
         let [steps, pairs] = [self.with_steps, self.with_all_pairs].map(usize::from);
         session.expect(self.sizes.len() * (1 + pairs + (1 + steps) * self.rules.len()));
         // The number of bodies and the measured or predicted seconds of a step by all pairs.
@@ -157,7 +163,7 @@ impl Measurements<'_> {
                 pairs = secs_of_all_pairs(session, &self.rules[0], n, pairs)?.or(pairs);
             }
             session.step(&format!("N = {n}, all pairs in f64"))?;
-            let problem = Problem::new(n)?;
+            let problem = TreeProblem::new(n)?;
             for rule in self.rules {
                 session.step(&format!("N = {n}, {rule}"))?;
                 let record = self.record(session, rule, n);
@@ -175,7 +181,7 @@ impl Measurements<'_> {
     /// Times steps by each rule; `all_pairs` is the time of a step by all pairs.
     fn time_steps(
         &self,
-        session: &mut Session<'_>,
+        session: &mut BenchSession<'_>,
         n: usize,
         all_pairs: Option<f64>,
     ) -> Result<()> {
@@ -198,7 +204,7 @@ impl Measurements<'_> {
         Ok(())
     }
 
-    fn record(&self, session: &Session<'_>, rule: &TreeConfig, n: usize) -> Record {
+    fn record(&self, session: &BenchSession<'_>, rule: &TreeConfig, n: usize) -> Record {
         let mut record = blank(session, self.figure, rule, n);
         record.x = record.tree.as_ref().map_or(0.0, self.x);
         record
@@ -208,7 +214,7 @@ impl Measurements<'_> {
 /// `n` and the seconds of a step by all pairs: predicted from fewer bodies, `before`, if it takes
 /// longer than is allowed.
 fn secs_of_all_pairs(
-    session: &Session<'_>,
+    session: &BenchSession<'_>,
     rule: &TreeConfig,
     n: usize,
     before: Option<(usize, f64)>,
@@ -232,7 +238,7 @@ fn by_angle(thetas: &[f64]) -> Vec<TreeConfig> {
     thetas.iter().map(|&theta| octgrav(theta)).collect()
 }
 
-fn measure_error(session: &mut Session<'_>) -> Result<()> {
+fn measure_error(session: &mut BenchSession<'_>) -> Result<()> {
     let (sizes, mut rules) = (session.sizes.tree, by_angle(&session.sizes.tree_thetas));
     rules.push(TreeConfig::default());
     Measurements {
@@ -246,7 +252,7 @@ fn measure_error(session: &mut Session<'_>) -> Result<()> {
     .take(session)
 }
 
-fn measure_theta(session: &mut Session<'_>) -> Result<()> {
+fn measure_theta(session: &mut BenchSession<'_>) -> Result<()> {
     let (sizes, rules) = (session.sizes.tree, by_angle(&session.sizes.tree_thetas));
     Measurements {
         figure: THETA.name,
@@ -259,7 +265,7 @@ fn measure_theta(session: &mut Session<'_>) -> Result<()> {
     .take(session)
 }
 
-fn measure_n(session: &mut Session<'_>) -> Result<()> {
+fn measure_n(session: &mut BenchSession<'_>) -> Result<()> {
     let (sizes, thetas) = (session.sizes.tree_n.clone(), &session.sizes.tree_thetas);
     let is_chosen = |k: usize| k == 0 || k + 1 == thetas.len() || thetas[k] == THETA_OF_OCTGRAV;
     let chosen: Vec<f64> = (0..thetas.len()).filter(|k| is_chosen(*k)).map(|k| thetas[k]).collect();
@@ -277,32 +283,35 @@ fn measure_n(session: &mut Session<'_>) -> Result<()> {
 }
 
 /// A record with its facts about the tree.
-pub(super) type Row<'r> = (&'r Record, &'r TreeFacts);
+pub(super) type RecordedTree<'r> = (&'r Record, &'r TreeFacts);
 
 pub(super) fn rows<'r>(
     records: &'r [Record],
     figure: &'static str,
-) -> impl Iterator<Item = Row<'r>> + Clone {
-    of(records, figure, Kind::Tree).filter_map(|record| Some((record, record.tree.as_ref()?)))
+) -> impl Iterator<Item = RecordedTree<'r>> + Clone {
+    of(records, figure, RecordKind::Tree).filter_map(|record| Some((record, record.tree.as_ref()?)))
 }
 
-pub(super) fn size((_, facts): Row<'_>) -> String {
+pub(super) fn size((_, facts): RecordedTree<'_>) -> String {
     format!("{} bodies", short(facts.bodies as f64))
 }
 
-fn rule((_, facts): Row<'_>) -> String {
+fn rule((_, facts): RecordedTree<'_>) -> String {
     facts.rule_in_words()
 }
 
 /// The error that this fraction of the bodies exceeds, against `x`.
-fn exceeded(part: f64, x: fn(&TreeFacts) -> f64) -> impl Fn(Row<'_>) -> Option<CurvePoint> {
+fn exceeded(
+    part: f64,
+    x: fn(&TreeFacts) -> f64,
+) -> impl Fn(RecordedTree<'_>) -> Option<CurvePoint> {
     move |(_, facts)| {
         Some(CurvePoint::at(x(facts), facts.error_of(part).filter(|error| *error > 0.0)?))
     }
 }
 
 /// Milliseconds of a whole step, against `x`; records with errors have times of forces.
-fn step_millis(x: fn(&TreeFacts) -> f64) -> impl Fn(Row<'_>) -> Option<CurvePoint> {
+fn step_millis(x: fn(&TreeFacts) -> f64) -> impl Fn(RecordedTree<'_>) -> Option<CurvePoint> {
     move |(record, facts)| {
         let secs = median(record).filter(|_| facts.errors.is_empty())?;
         Some(CurvePoint::at(x(facts), secs * 1e3))
@@ -325,14 +334,14 @@ fn error_plots(records: &[Record]) -> Vec<Plot> {
         let of_size = own.clone().map(|(_, facts)| facts).filter(|facts| facts.bodies == *n);
         let curves = of_size.enumerate().map(distribution).collect();
         let title = format!("Errors of accelerations, {} bodies", short(*n as f64));
-        let y = Axis::decades("part of the bodies with a larger one");
-        Plot::lines(title, Axis::decades("relative error"), y, curves)
+        let y = PlotAxis::decades("part of the bodies with a larger one");
+        Plot::lines(title, PlotAxis::decades("relative error"), y, curves)
     };
     let mut plots: Vec<Plot> = sizes.iter().map(plot).collect();
     // A summary of the curves over the number of bodies.
     let medians = curves(own.clone(), rule, exceeded(0.5, number_of_bodies));
-    let y = Axis::decades("relative error that half of the bodies exceed");
-    let x = Axis::decades(OVER_N);
+    let y = PlotAxis::decades("relative error that half of the bodies exceed");
+    let x = PlotAxis::decades(OVER_N);
     plots.extend(filled([Plot::lines("Median errors", x, y, medians)]));
     plots
 }
@@ -342,9 +351,9 @@ fn theta_plots(records: &[Record]) -> Vec<Plot> {
     let theta = |facts: &TreeFacts| facts.parameter;
     let plot =
         |title: &str, y: &str, mut curves: Vec<Curve>, paper: &dyn Fn(&Curve) -> Option<Curve>| {
-            let x = Axis::linear("opening angle theta").marked(&curves);
+            let x = PlotAxis::linear("opening angle theta").marked(&curves);
             curves.extend(curves.first().and_then(paper));
-            Plot::lines(title, x, Axis::decades(y), curves)
+            Plot::lines(title, x, PlotAxis::decades(y), curves)
         };
     let errors = |title: &str, part: f64| {
         let curves = curves(own.clone(), size, exceeded(part, theta));
@@ -375,8 +384,8 @@ fn n_plots(records: &[Record]) -> Vec<Plot> {
         curves
     };
     let plot = |title: &str, y: &str, curves: Vec<Curve>| {
-        let x = Axis::decades(OVER_N).marked(&curves);
-        Plot::lines(title, x, Axis::decades(y), curves)
+        let x = PlotAxis::decades(OVER_N).marked(&curves);
+        Plot::lines(title, x, PlotAxis::decades(y), curves)
     };
     let errors = |title: &str, part: f64| {
         let curves = curves(own.clone(), rule, exceeded(part, number_of_bodies));

@@ -6,28 +6,28 @@ use web_time::Instant;
 use super::Figure;
 use super::ceilings::ceilings_of;
 use super::curves::{OVER_N, curves, filled, median, recoloured};
-use super::tree::{Problem, Row, SOFTENING, blank, octgrav, rows, size};
+use super::tree::{RecordedTree, SOFTENING, TreeProblem, blank, octgrav, rows, size};
 use crate::error::Result;
-use crate::forces::tree::gpu::{Part, Stage, WalkShape};
+use crate::forces::tree::gpu::{Stage, TimedStage, WalkShape};
 use crate::forces::tree::{Opening, TreeConfig};
 use crate::gpu::blocking;
 use crate::measure::bench::facts::WalkFacts;
 use crate::measure::bench::session::is_fatal;
-use crate::measure::plot::{Axis, Curve, CurvePoint, GREY, Plot, short};
-use crate::measure::{Ceiling, Cloud, Record, Session, StepTimer, Timer, TreeTimer};
+use crate::measure::plot::{Curve, CurvePoint, GREY, Plot, PlotAxis, short};
+use crate::measure::{BenchSession, Ceiling, Cloud, Record, StepTimer, Timer, TreeTimer};
 
 pub(super) const PARTS: Figure = Figure::own("tree-parts", measure_parts, parts_plots);
 
 /// The parts by name, in the order in which they run.
-const NAMES: [(&str, Part); 8] = [
-    ("keys", Part::Build(Stage::Keys)),
-    ("sort", Part::Build(Stage::Sort)),
-    ("cells", Part::Build(Stage::Cells)),
-    ("moments", Part::Build(Stage::Moments)),
-    ("groups", Part::Build(Stage::Groups)),
-    ("walk and forces", Part::Walk),
-    ("far cells", Part::Far),
-    ("balance", Part::Balance),
+const NAMES: [(&str, TimedStage); 8] = [
+    ("keys", TimedStage::Build(Stage::Keys)),
+    ("sort", TimedStage::Build(Stage::Sort)),
+    ("cells", TimedStage::Build(Stage::Cells)),
+    ("moments", TimedStage::Build(Stage::Moments)),
+    ("groups", TimedStage::Build(Stage::Groups)),
+    ("walk and forces", TimedStage::Walk),
+    ("far cells", TimedStage::Far),
+    ("balance", TimedStage::Balance),
 ];
 
 /// The series of all parts in one pass, and of a step of a run.
@@ -39,7 +39,7 @@ const WARMING: usize = 3;
 
 /// A record about the tree on the session's adapter.
 fn record(
-    session: &Session<'_>,
+    session: &BenchSession<'_>,
     (figure, series): (&Figure, &str),
     config: &TreeConfig,
     n: usize,
@@ -59,7 +59,7 @@ fn if_it_fits<T>(made: Result<T>) -> Result<Option<T>> {
     }
 }
 
-fn measure_parts(session: &mut Session<'_>) -> Result<()> {
+fn measure_parts(session: &mut BenchSession<'_>) -> Result<()> {
     let Some(gpu) = session.gpu.clone() else { return Ok(()) };
     let sizes = session.sizes.tree_n.clone();
     session.expect(sizes.len());
@@ -77,7 +77,7 @@ fn measure_parts(session: &mut Session<'_>) -> Result<()> {
                 whole.push(secs);
             }
         }
-        let of = |part: Part| parts.iter().map(|times| times.of(part)).collect::<Vec<f64>>();
+        let of = |part: TimedStage| parts.iter().map(|times| times.of(part)).collect::<Vec<f64>>();
         let method = timer.stopwatch().method().name();
         drop(timer);
         let mut steps = StepTimer::of_tree(&gpu, Cloud::Plummer.bodies(n), SOFTENING, config);
@@ -98,14 +98,19 @@ fn parts_plots(records: &[Record]) -> Vec<Plot> {
     let series = NAMES.iter().map(|(name, _)| *name).chain([WHOLE, STEP]);
     let curve = |name| {
         let own = rows(records, PARTS.name).filter(move |(record, _)| record.series == name);
-        let millis = |(record, facts): Row<'_>| {
+        let millis = |(record, facts): RecordedTree<'_>| {
             Some(CurvePoint::at(facts.bodies as f64, median(record)? * 1e3))
         };
         curves(own, |(record, _)| record.series.clone(), millis)
     };
     let curves = recoloured(series.flat_map(curve).collect());
-    let x = Axis::decades(OVER_N).marked(&curves);
-    filled([Plot::lines("Time of each part", x, Axis::decades("time per evaluation, ms"), curves)])
+    let x = PlotAxis::decades(OVER_N).marked(&curves);
+    filled([Plot::lines(
+        "Time of each part",
+        x,
+        PlotAxis::decades("time per evaluation, ms"),
+        curves,
+    )])
 }
 
 pub(super) const RATES: Figure = Figure::own("tree-rates", measure_rates, rates_plots);
@@ -125,7 +130,7 @@ const MACHINERY: &str = "turns and tiles";
 /// Warm-up walks.
 const WARMING_WALKS: usize = 2;
 
-fn measure_rates(session: &mut Session<'_>) -> Result<()> {
+fn measure_rates(session: &mut BenchSession<'_>) -> Result<()> {
     let Some(gpu) = session.gpu.clone() else { return Ok(()) };
     session.ceilings()?;
     let sizes = session.sizes.tree;
@@ -183,10 +188,10 @@ fn rates_plots(records: &[Record]) -> Vec<Plot> {
                 paper: Option<(&str, f64)>| {
         let own = rows(records, RATES.name)
             .filter(|(record, facts)| record.series == series && facts.rule == "octgrav");
-        let mut curves = curves(own, size, |(record, facts): Row<'_>| {
+        let mut curves = curves(own, size, |(record, facts): RecordedTree<'_>| {
             Some(CurvePoint::at(facts.parameter, record.per_sec()? / 1e9))
         });
-        let x = Axis::linear("opening angle theta").marked(&curves);
+        let x = PlotAxis::linear("opening angle theta").marked(&curves);
         if !curves.is_empty() {
             let ends = [x.marks.first(), x.marks.last()];
             let across = |height: f64| -> Vec<CurvePoint> {
@@ -201,7 +206,7 @@ fn rates_plots(records: &[Record]) -> Vec<Plot> {
                 curves.push(Curve::predicted(name, across(height), GREY));
             }
         }
-        Plot::lines(title, x, Axis::decades(y), curves)
+        Plot::lines(title, x, PlotAxis::decades(y), curves)
     };
     let both = Some(("Octgrav, both lists (2010)", 100.0));
     filled([
@@ -247,7 +252,7 @@ const ALPHAS: [f64; 3] = [0.013, 0.003, 0.0008];
 /// Duration of the warm-up steps, as a fraction of the second that a sample may take.
 const WARMING_SECS: f64 = 0.8;
 
-fn measure_bonsai(session: &mut Session<'_>) -> Result<()> {
+fn measure_bonsai(session: &mut BenchSession<'_>) -> Result<()> {
     let Some(gpu) = session.gpu.clone() else { return Ok(()) };
     let openings: Vec<Opening> = ALPHAS
         .map(|alpha| Opening::Acceleration { alpha })
@@ -264,7 +269,7 @@ fn measure_bonsai(session: &mut Session<'_>) -> Result<()> {
     session.expect(sizes.len() * (openings.len() + 1));
     for n in sizes {
         session.step(&format!("N = {n}, all pairs in f64"))?;
-        let problem = Problem::new(n)?;
+        let problem = TreeProblem::new(n)?;
         for &opening in &openings {
             let config = TreeConfig { opening, ..TreeConfig::default() };
             session.step(&format!("N = {n}, {config}"))?;
@@ -312,7 +317,7 @@ fn bonsai_plots(records: &[Record]) -> Vec<Plot> {
     for (n, millis) in BONSAI_MILLIS {
         // Placed at the errors that its rule has here.
         let error = |theta: f64| {
-            let is_it = |(record, facts): &Row<'_>| {
+            let is_it = |(record, facts): &RecordedTree<'_>| {
                 facts.bodies == n as u64
                     && facts.rule == "bonsai"
                     && facts.parameter == theta
@@ -329,7 +334,7 @@ fn bonsai_plots(records: &[Record]) -> Vec<Plot> {
             curves.push(Curve::measured(name, points, GREY));
         }
     }
-    let x = Axis::decades("rms error of an acceleration");
-    let y = Axis::decades("time per step, ms");
+    let x = PlotAxis::decades("rms error of an acceleration");
+    let y = PlotAxis::decades("time per step, ms");
     vec![Plot::lines("Time of a whole step against its error", x, y, curves)]
 }

@@ -6,18 +6,18 @@ use crate::measure::bench::names::thousands;
 
 /// A quantity with its unit and scale.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Axis {
+pub struct PlotAxis {
     /// Quantity and unit.
     pub label: String,
     /// The scale.
-    pub scale: Scale,
+    pub scale: AxisScale,
     /// Mark positions, if the given values should be marked.
     pub marks: Vec<f64>,
 }
 
 /// The scale of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scale {
+pub enum AxisScale {
     /// Linear, from 0.
     Linear,
     /// Logarithmic, in powers of two.
@@ -26,20 +26,20 @@ pub enum Scale {
     Decades,
 }
 
-impl Axis {
+impl PlotAxis {
     /// Linear, from 0.
     pub fn linear(label: &str) -> Self {
-        Self { label: label.to_owned(), scale: Scale::Linear, marks: Vec::new() }
+        Self { label: label.to_owned(), scale: AxisScale::Linear, marks: Vec::new() }
     }
 
     /// Logarithmic, in powers of two.
     pub fn powers(label: &str) -> Self {
-        Self { label: label.to_owned(), scale: Scale::Powers, marks: Vec::new() }
+        Self { label: label.to_owned(), scale: AxisScale::Powers, marks: Vec::new() }
     }
 
     /// Logarithmic, in powers of ten.
     pub fn decades(label: &str) -> Self {
-        Self { label: label.to_owned(), scale: Scale::Decades, marks: Vec::new() }
+        Self { label: label.to_owned(), scale: AxisScale::Decades, marks: Vec::new() }
     }
 
     /// Linear if the values of the curves are of similar size, otherwise in powers of ten.
@@ -70,24 +70,24 @@ impl Axis {
 
     /// Whether it is linear, from 0.
     pub(super) fn is_linear(&self) -> bool {
-        self.scale == Scale::Linear
+        self.scale == AxisScale::Linear
     }
 
     /// The position of a value on the drawn axis; `None` if it has none.
     pub(super) fn position(&self, value: f64) -> Option<f64> {
         let position = match self.scale {
-            Scale::Linear => value,
-            Scale::Powers => value.log2(),
-            Scale::Decades => value.log10(),
+            AxisScale::Linear => value,
+            AxisScale::Powers => value.log2(),
+            AxisScale::Decades => value.log10(),
         };
         position.is_finite().then_some(position)
     }
 
     fn value(&self, position: f64) -> f64 {
         match self.scale {
-            Scale::Linear => position,
-            Scale::Powers => position.exp2(),
-            Scale::Decades => 10f64.powf(position),
+            AxisScale::Linear => position,
+            AxisScale::Powers => position.exp2(),
+            AxisScale::Decades => 10f64.powf(position),
         }
     }
 
@@ -101,8 +101,8 @@ impl Axis {
             (low, high) = (0.0, 1.0);
         }
         match self.scale {
-            Scale::Linear => self.even(low, high, most),
-            Scale::Powers | Scale::Decades => self.by_powers(low, high, most),
+            AxisScale::Linear => self.even(low, high, most),
+            AxisScale::Powers | AxisScale::Decades => self.by_powers(low, high, most),
         }
     }
 
@@ -127,7 +127,7 @@ impl Axis {
 
     fn by_powers(&self, low: f64, high: f64, most: usize) -> Layout {
         let (mut low, mut high) = (low, high);
-        let decades = self.scale == Scale::Decades;
+        let decades = self.scale == AxisScale::Decades;
         if decades {
             // Whole decades if there are several, so that both ends have a mark.
             (low, high) = ((low + 0.001).floor(), (high - 0.001).ceil().max(low.floor() + 1.0));
@@ -226,12 +226,12 @@ mod tests {
     #[test]
     fn marks_lie_on_the_axis_and_are_few() {
         for (axis, values) in [
-            (Axis::linear("y"), vec![0.3, 17.0]),
-            (Axis::linear("y"), vec![0.0]),
-            (Axis::powers("x"), vec![1.0, 1048576.0]),
-            (Axis::decades("y"), vec![1e-6, 3e4]),
-            (Axis::decades("y"), vec![5.0]),
-            (Axis::linear("y"), vec![]),
+            (PlotAxis::linear("y"), vec![0.3, 17.0]),
+            (PlotAxis::linear("y"), vec![0.0]),
+            (PlotAxis::powers("x"), vec![1.0, 1048576.0]),
+            (PlotAxis::decades("y"), vec![1e-6, 3e4]),
+            (PlotAxis::decades("y"), vec![5.0]),
+            (PlotAxis::linear("y"), vec![]),
         ] {
             let layout = axis.layout(values.iter().copied(), 8);
             assert!(layout.low < layout.high);
@@ -244,8 +244,8 @@ mod tests {
         }
         let fitting = |most: f64| {
             let points = [1.0, most].map(|y| super::super::CurvePoint::at(0.0, y));
-            Axis::fitting("", &[Curve::measured("", points.to_vec(), 0)]).scale
+            PlotAxis::fitting("", &[Curve::measured("", points.to_vec(), 0)]).scale
         };
-        assert_eq!((fitting(2.0), fitting(200.0)), (Scale::Linear, Scale::Decades));
+        assert_eq!((fitting(2.0), fitting(200.0)), (AxisScale::Linear, AxisScale::Decades));
     }
 }

@@ -1,7 +1,7 @@
 //! The kinds of plots as SVG.
 
 use super::svg::{self, MARGIN, NARROW, Svg, WIDTH};
-use super::{Bars, Curve, CurvePoint, Lines, Look, Map, number};
+use super::{Bars, Curve, CurvePoint, CurveStyle, Lines, Map, number};
 
 // Curves over an axis, with a legend above and quartiles as bars.
 
@@ -71,7 +71,7 @@ fn chart(svg: &mut Svg, plot: &Lines, width: f64, (top, bottom): (f64, f64)) -> 
 fn draw_curve(svg: &mut Svg, curve: &Curve, at: &dyn Fn(f64, f64) -> (f64, f64)) {
     let class = class(curve.colour);
     let points = curve.points.iter().map(|point| at(point.x, point.y));
-    if curve.look == Look::Predicted {
+    if curve.look == CurveStyle::Predicted {
         return svg.line(&format!("{class} dashed"), points);
     }
     svg.line(&format!("{class} thick"), points.clone());
@@ -101,9 +101,9 @@ fn legend(svg: &mut Svg, plot: &Lines, (width, title): (f64, f64)) -> f64 {
             (x, y) = (MARGIN, y + LEGEND_ROW);
         }
         let class = if same().count() == 1 { class(curve.colour) } else { "soft".to_owned() };
-        let look = if curve.look == Look::Predicted { "dashed" } else { "thick" };
+        let look = if curve.look == CurveStyle::Predicted { "dashed" } else { "thick" };
         svg.line(&format!("{class} {look}"), [(x, y), (x + 23.0, y)]);
-        if curve.look == Look::Measured {
+        if curve.look == CurveStyle::Measured {
             svg.circle(&class, (x + 12.0, y), 4.0);
         }
         svg.text((x + 30.0, y), "small", &curve.name);

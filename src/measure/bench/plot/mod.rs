@@ -7,7 +7,7 @@ mod axis;
 mod draw;
 pub(in crate::measure) mod svg;
 
-pub use axis::{Axis, number, short};
+pub use axis::{PlotAxis, number, short};
 
 /// Something to draw.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,9 +26,9 @@ pub struct Lines {
     /// What it shows, in one line.
     pub title: String,
     /// Horizontal.
-    pub x: Axis,
+    pub x: PlotAxis,
     /// Vertical.
-    pub y: Axis,
+    pub y: PlotAxis,
     /// The curves, in the order of the legend.
     pub curves: Vec<Curve>,
 }
@@ -41,7 +41,7 @@ pub struct Curve {
     /// Points from left to right.
     pub points: Vec<CurvePoint>,
     /// How it is drawn.
-    pub look: Look,
+    pub look: CurveStyle,
     /// Number of its colour; curves of the same colour belong together.
     pub colour: usize,
 }
@@ -52,12 +52,12 @@ pub const GREY: usize = 7;
 impl Curve {
     /// A line with marks.
     pub fn measured(name: impl Into<String>, points: Vec<CurvePoint>, colour: usize) -> Self {
-        Self { name: name.into(), points, look: Look::Measured, colour }
+        Self { name: name.into(), points, look: CurveStyle::Measured, colour }
     }
 
     /// A dashed line: a prediction or a limit.
     pub fn predicted(name: impl Into<String>, points: Vec<CurvePoint>, colour: usize) -> Self {
-        Self { name: name.into(), points, look: Look::Predicted, colour }
+        Self { name: name.into(), points, look: CurveStyle::Predicted, colour }
     }
 
     /// A predicted curve over the same x, with `y(x, last)` from the last point of this one.
@@ -93,7 +93,7 @@ impl CurvePoint {
 
 /// How a curve is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Look {
+pub enum CurveStyle {
     /// A line with a mark at each point: measured.
     Measured,
     /// A dashed line without marks: a prediction or a limit.
@@ -106,7 +106,7 @@ pub struct Bars {
     /// What it shows, in one line.
     pub title: String,
     /// The scale.
-    pub x: Axis,
+    pub x: PlotAxis,
     /// Names, values, and the values as text.
     pub bars: Vec<(String, f64, String)>,
 }
@@ -128,7 +128,7 @@ pub struct Map {
 
 impl Plot {
     /// Curves over axes.
-    pub fn lines(title: impl Into<String>, x: Axis, y: Axis, curves: Vec<Curve>) -> Self {
+    pub fn lines(title: impl Into<String>, x: PlotAxis, y: PlotAxis, curves: Vec<Curve>) -> Self {
         Self::Lines(Lines { title: title.into(), x, y, curves })
     }
 
@@ -165,12 +165,12 @@ mod tests {
         let point = |(i, &y): (usize, &f64)| CurvePoint { x: (1 << i) as f64, y, range: (y, y) };
         Plot::Lines(Lines {
             title: "a < b & \"c\"".to_owned(),
-            x: Axis::powers("bodies"),
-            y: Axis::linear("rate, G/s"),
+            x: PlotAxis::powers("bodies"),
+            y: PlotAxis::linear("rate, G/s"),
             curves: vec![Curve {
                 name: "<script>alert(1)</script>".to_owned(),
                 points: values.iter().enumerate().map(point).collect(),
-                look: Look::Measured,
+                look: CurveStyle::Measured,
                 colour: 0,
             }],
         })
@@ -187,7 +187,7 @@ mod tests {
         });
         let bars = Plot::Bars(Bars {
             title: "bars".to_owned(),
-            x: Axis::decades("rate, G/s"),
+            x: PlotAxis::decades("rate, G/s"),
             bars: vec![("one".to_owned(), 3.0, "3 G/s".to_owned())],
         });
         for plot in [lines(&[1.0, 2.0]), map, bars] {
@@ -217,7 +217,7 @@ mod tests {
         let mut plot = lines(&[f64::NAN, f64::INFINITY, -1.0, 2.0]);
         assert!(plot.svg().contains("</svg>"));
         if let Plot::Lines(lines) = &mut plot {
-            lines.y = Axis::decades("y");
+            lines.y = PlotAxis::decades("y");
         }
         assert!(plot.svg().contains("</svg>"));
     }

@@ -6,12 +6,12 @@ use super::html::{render, svg, table};
 use crate::forces::direct::FLOPS;
 use crate::measure::bench::figures::rate;
 use crate::measure::bench::names::markdown;
-use crate::measure::plot::{Axis, Curve, CurvePoint, Plot, number, short};
-use crate::measure::{Kind, Record, Summary};
+use crate::measure::plot::{Curve, CurvePoint, Plot, PlotAxis, number, short};
+use crate::measure::{Record, RecordKind, Summary};
 
 /// The comparison of several files.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Compared {
+pub struct RunComparison {
     /// The table: a header and a row for each run; several runs of one device and version are
     /// followed by a row for all of them.
     pub table: Vec<Vec<String>>,
@@ -57,7 +57,7 @@ impl Side {
 
 /// Compares the records of several files: the best all-on-all rate of each run for each number of
 /// bodies. Runs are distinguished by file, day and time. `files` has names and records.
-pub fn compare(files: &[(String, Vec<Record>)]) -> Compared {
+pub fn compare(files: &[(String, Vec<Record>)]) -> RunComparison {
     let sides = sides(files);
     let columns = columns(&sides);
     let mut header = ["device", "driver", "version", "run"].map(str::to_owned).to_vec();
@@ -85,7 +85,7 @@ pub fn compare(files: &[(String, Vec<Record>)]) -> Compared {
             rows.push(together(runs, &columns));
         }
     }
-    Compared { table: rows, remarks, plot: plot(&sides) }
+    RunComparison { table: rows, remarks, plot: plot(&sides) }
 }
 
 fn begin(side: &Side, run: String) -> Vec<String> {
@@ -135,7 +135,7 @@ fn sides(files: &[(String, Vec<Record>)]) -> Vec<Side> {
     let mut sides: Vec<Side> = Vec::new();
     for (file, records) in files {
         for record in records {
-            let all_on_all = record.sinks == record.sources && record.kind == Kind::Forces;
+            let all_on_all = record.sinks == record.sources && record.kind == RecordKind::Forces;
             // Timing including transfers is not comparable with timing on the device.
             let counts = record.kernel.is_some() || record.device.is_cpu();
             let (true, true, Some(point)) = (all_on_all, counts, rate(record)) else { continue };
@@ -204,11 +204,16 @@ fn plot(sides: &[Side]) -> Plot {
         Curve::measured(name(side), side.best.iter().map(|best| best.point).collect(), colour)
     };
     let curves: Vec<Curve> = sides.iter().enumerate().map(curve).collect();
-    let y = Axis::fitting("rate, 10⁹ interactions/s", &curves);
-    Plot::lines("Best all-on-all rate of each run", Axis::powers("number of bodies N"), y, curves)
+    let y = PlotAxis::fitting("rate, 10⁹ interactions/s", &curves);
+    Plot::lines(
+        "Best all-on-all rate of each run",
+        PlotAxis::powers("number of bodies N"),
+        y,
+        curves,
+    )
 }
 
-impl Compared {
+impl RunComparison {
     /// The table in Markdown, for a README.
     pub fn markdown(&self) -> String {
         let columns = self.table.first().map_or(0, Vec::len);

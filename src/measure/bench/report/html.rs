@@ -7,18 +7,18 @@ use minijinja::{Environment, UndefinedBehavior, Value, context};
 use super::tables::{ceilings, compiled, derivatives, rates, runs, times};
 use crate::measure::figures::{FIGURES, Figure};
 use crate::measure::plot::Plot;
-use crate::measure::{Device, Kind, Record};
+use crate::measure::{Record, RecordKind, RecordedDevice};
 
 /// What a figure shows, and how to read it.
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Text {
+struct FigureText {
     title: String,
     about: String,
 }
 
 /// The texts of all figures by their names.
-fn texts() -> HashMap<String, Text> {
+fn texts() -> HashMap<String, FigureText> {
     toml::from_str(include_str!("figures.toml")).expect("the texts of figures should be TOML")
 }
 
@@ -36,7 +36,7 @@ pub fn page(records: &[Record]) -> String {
 }
 
 /// The section of a figure.
-fn figure(figure: &Figure, text: &Text, records: &[Record]) -> Value {
+fn figure(figure: &Figure, text: &FigureText, records: &[Record]) -> Value {
     let own: Vec<&Record> = records.iter().filter(|r| r.figure == figure.name).collect();
     let plots = figure.plots(records);
     let more = [compiled, derivatives, runs, times].map(|table| table(&own));
@@ -62,7 +62,7 @@ pub(super) fn svg(plot: &Plot) -> Value {
 
 /// The devices measured: a header, and a row for each.
 fn devices(records: &[Record]) -> Vec<Vec<String>> {
-    let mut devices: Vec<&Device> = Vec::new();
+    let mut devices: Vec<&RecordedDevice> = Vec::new();
     for record in records {
         if !devices.contains(&&record.device) {
             devices.push(&record.device);
@@ -85,9 +85,9 @@ fn remarks(records: &[&Record]) -> Vec<Value> {
             None => record.series.clone(),
         };
         let size = match record.kind {
-            Kind::Ceiling | Kind::Compiled => String::new(),
+            RecordKind::Ceiling | RecordKind::Compiled => String::new(),
             // No size is given if nothing was to be timed.
-            Kind::Skipped if record.sinks == 0 => String::new(),
+            RecordKind::Skipped if record.sinks == 0 => String::new(),
             _ => format!(", {} x {}", record.sinks, record.sources),
         };
         let remark = record.remark.as_deref().unwrap_or("");
@@ -96,10 +96,10 @@ fn remarks(records: &[&Record]) -> Vec<Value> {
     let has_remark = |record: &Record| record.remark.is_some();
     type List<'l> = (&'l str, &'l dyn Fn(&Record) -> bool);
     let lists: [List; 3] = [
-        ("Skipped, and why", &|r| r.kind == Kind::Skipped),
-        ("What auto takes", &|r| r.kind == Kind::Steps && has_remark(r)),
+        ("Skipped, and why", &|r| r.kind == RecordKind::Skipped),
+        ("What auto takes", &|r| r.kind == RecordKind::Steps && has_remark(r)),
         ("Not as steady as it should be", &|r| {
-            !matches!(r.kind, Kind::Skipped | Kind::Steps) && has_remark(r)
+            !matches!(r.kind, RecordKind::Skipped | RecordKind::Steps) && has_remark(r)
         }),
     ];
     let list = |(title, is_listed): List| {
@@ -196,11 +196,12 @@ mod tests {
         hostile.device.name = "\"><img src=x onerror=alert(1)>".to_owned();
         hostile.remark = Some("<b>loud</b>".to_owned());
         let mut skipped = example();
-        skipped.kind = Kind::Skipped;
+        skipped.kind = RecordKind::Skipped;
         skipped.samples.clear();
         skipped.remark = Some("a tile is too large".to_owned());
         let mut tree = example();
-        (tree.kind, tree.figure, tree.rms_error) = (Kind::Tree, "tree-n".to_owned(), Some(4e-4));
+        (tree.kind, tree.figure, tree.rms_error) =
+            (RecordKind::Tree, "tree-n".to_owned(), Some(4e-4));
         tree.tree = Some(TreeFacts::new("gpu", &TreeConfig::default(), 65_536));
         let page = page(&[example(), hostile, skipped, tree]);
         assert!(page.contains("acceleration 0.003") && page.contains("4.0e-4"));

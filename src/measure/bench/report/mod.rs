@@ -4,6 +4,6 @@ mod compare;
 mod html;
 mod tables;
 
-pub use compare::{Compared, compare};
+pub use compare::{RunComparison, compare};
 pub use html::page;
 pub use tables::tables;

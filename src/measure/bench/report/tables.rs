@@ -3,7 +3,7 @@
 use crate::forces::direct::FLOPS;
 use crate::measure::figures::FLOPS_WITH_JERK;
 use crate::measure::plot::{number, short};
-use crate::measure::{Ceiling, Kind, Record, Summary};
+use crate::measure::{Ceiling, Record, RecordKind, Summary};
 
 /// All tables of some records, in the order of a report; those without rows are left out.
 pub fn tables(records: &[&Record]) -> Vec<Vec<Vec<String>>> {
@@ -24,9 +24,12 @@ fn duration(secs: f64) -> String {
 }
 
 /// A column: its header, and the cell of a row.
-type Column<'c, R> = (&'c str, &'c dyn Fn(R) -> String);
+type TableColumn<'c, R> = (&'c str, &'c dyn Fn(R) -> String);
 
-fn table<R: Copy>(rows: impl Iterator<Item = R>, columns: &[Column<'_, R>]) -> Vec<Vec<String>> {
+fn table<R: Copy>(
+    rows: impl Iterator<Item = R>,
+    columns: &[TableColumn<'_, R>],
+) -> Vec<Vec<String>> {
     let header = columns.iter().map(|(name, _)| (*name).to_owned()).collect();
     let row = |row: R| columns.iter().map(|(_, cell)| cell(row)).collect();
     std::iter::once(header).chain(rows.map(row)).collect()
@@ -34,12 +37,12 @@ fn table<R: Copy>(rows: impl Iterator<Item = R>, columns: &[Column<'_, R>]) -> V
 
 /// A record with the statistics of its samples.
 #[derive(Clone, Copy)]
-struct Timed<'r> {
+struct TimedRecord<'r> {
     record: &'r Record,
     summary: Summary,
 }
 
-impl Timed<'_> {
+impl TimedRecord<'_> {
     fn rate(self) -> f64 {
         self.record.work / self.summary.median
     }
@@ -59,9 +62,12 @@ impl Timed<'_> {
 }
 
 /// The measured records of some kinds.
-fn timed<'r>(records: &[&'r Record], kinds: &[Kind]) -> impl Iterator<Item = Timed<'r>> {
+fn timed<'r>(
+    records: &[&'r Record],
+    kinds: &[RecordKind],
+) -> impl Iterator<Item = TimedRecord<'r>> {
     let of_kind = records.iter().copied().filter(|record| kinds.contains(&record.kind));
-    of_kind.filter_map(|record| Some(Timed { record, summary: record.summary()? }))
+    of_kind.filter_map(|record| Some(TimedRecord { record, summary: record.summary()? }))
 }
 
 fn small(value: Option<f64>) -> String {
@@ -74,9 +80,9 @@ fn count(value: Option<u64>) -> String {
 
 /// Rates of kernels and steps.
 pub(super) fn rates(records: &[&Record]) -> Vec<Vec<String>> {
-    let model = |r: Timed| r.record.predicted_per_sec.filter(|model| *model > 0.0);
+    let model = |r: TimedRecord| r.record.predicted_per_sec.filter(|model| *model > 0.0);
     table(
-        timed(records, &[Kind::Forces, Kind::Steps]),
+        timed(records, &[RecordKind::Forces, RecordKind::Steps]),
         &[
             ("sinks x sources", &|r| r.size()),
             ("who", &|r| r.record.series.clone()),
@@ -97,7 +103,7 @@ pub(super) fn rates(records: &[&Record]) -> Vec<Vec<String>> {
 /// Times of trees and of transfers.
 pub(super) fn times(records: &[&Record]) -> Vec<Vec<String>> {
     table(
-        timed(records, &[Kind::Tree, Kind::Transfer]),
+        timed(records, &[RecordKind::Tree, RecordKind::Transfer]),
         &[
             ("what", &|r| r.record.series.clone()),
             ("bodies", &|r| {
@@ -118,12 +124,12 @@ pub(super) fn times(records: &[&Record]) -> Vec<Vec<String>> {
 
 /// The ceilings.
 pub(super) fn ceilings(records: &[&Record]) -> Vec<Vec<String>> {
-    let rows = timed(records, &[Kind::Ceiling]);
+    let rows = timed(records, &[RecordKind::Ceiling]);
     let rows = rows.filter_map(|timed| Some((timed, timed.record.ceiling()?)));
     table(
         rows,
         &[
-            ("ceiling", &|(_, ceiling): (Timed, Ceiling)| ceiling.title().to_owned()),
+            ("ceiling", &|(_, ceiling): (TimedRecord, Ceiling)| ceiling.title().to_owned()),
             ("measured", &|(timed, ceiling)| {
                 format!("{} {}", number(ceiling.in_unit(timed.rate())), ceiling.unit().0)
             }),
@@ -157,7 +163,7 @@ pub(super) fn compiled(records: &[&Record]) -> Vec<Vec<String>> {
 /// Rates and errors of forces with derivatives. GFLOP/s count 20 flops for an acceleration and 60
 /// including the jerk.
 pub(super) fn derivatives(records: &[&Record]) -> Vec<Vec<String>> {
-    let rows = timed(records, &[Kind::Derivatives]);
+    let rows = timed(records, &[RecordKind::Derivatives]);
     let rows = rows.filter_map(|timed| Some((timed, timed.record.direct.as_ref()?)));
     table(
         rows,
@@ -182,7 +188,7 @@ pub(super) fn derivatives(records: &[&Record]) -> Vec<Vec<String>> {
 
 /// Runs on individual steps.
 pub(super) fn runs(records: &[&Record]) -> Vec<Vec<String>> {
-    let rows = timed(records, &[Kind::Run]).filter_map(|timed| {
+    let rows = timed(records, &[RecordKind::Run]).filter_map(|timed| {
         let run = timed.record.run.as_ref()?;
         Some((timed, run, run.outcome?))
     });
@@ -228,7 +234,7 @@ mod tests {
         assert_eq!((row[5].as_str(), row[6].as_str()), ("15.3", "305"));
         assert_eq!((row[7].as_str(), row[8].as_str()), ("20.0", "76 %"));
         let mut ceiling = example();
-        ceiling.kind = Kind::Ceiling;
+        ceiling.kind = RecordKind::Ceiling;
         ceiling.ceiling = Some("dispatch".to_owned());
         (ceiling.work, ceiling.samples) = (100.0, vec![1e-3]);
         assert_eq!(ceilings(&[&ceiling])[1][1], "10.0 µs");
@@ -238,7 +244,7 @@ mod tests {
     #[test]
     fn rows_of_derivatives_and_runs_match_records() {
         let mut record = example();
-        (record.kind, record.kernel) = (Kind::Derivatives, None);
+        (record.kind, record.kernel) = (RecordKind::Derivatives, None);
         record.direct = Some(DirectFacts {
             engine: "gpu".to_owned(),
             precision: "double-single".to_owned(),
@@ -252,7 +258,7 @@ mod tests {
         assert_eq!(table[1][1..4], ["gpu double-single", "jerk", "1.10 ms"]);
         assert_eq!(table[1][5..], ["15.3", "915", "2.0e-7", "3.0e-7", ""]);
 
-        (record.kind, record.direct) = (Kind::Run, None);
+        (record.kind, record.direct) = (RecordKind::Run, None);
         (record.samples, record.work) = (vec![2.0], 4e9);
         record.run = Some(RunFacts::example());
         let row = &runs(&[&record])[1];

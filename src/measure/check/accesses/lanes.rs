@@ -19,7 +19,7 @@ const LEAST: usize = 10_000_000;
 pub const ENDLESS: &str = "it does not end: a loop turns for ever, or for very long";
 
 /// Why a kernel cannot be followed to its end.
-pub type Result<T> = std::result::Result<T, String>;
+pub type Traced<T> = std::result::Result<T, String>;
 
 /// A value of a thread.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,18 +35,18 @@ pub enum Value {
     /// A vector, an array or a structure.
     Many(Vec<Value>),
     /// A place in memory.
-    At(Place),
+    At(MemoryPlace),
 }
 
 /// A place in memory: a variable, and which member, element or component of it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Place {
-    root: Root,
+pub struct MemoryPlace {
+    root: PlaceRoot,
     path: Vec<u32>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Root {
+enum PlaceRoot {
     Global(Handle<naga::GlobalVariable>),
     Local(Handle<LocalVariable>),
 }
@@ -66,7 +66,7 @@ pub struct Workgroup<'m> {
     most: usize,
 }
 
-struct Frame<'m> {
+struct CallFrame<'m> {
     function: &'m Function,
     arguments: Vec<Lanes<Value>>,
     locals: HashMap<Handle<LocalVariable>, Lanes<Value>>,
@@ -92,7 +92,7 @@ impl<'m> Workgroup<'m> {
         module: &'m Module,
         (lanes, pairs): (usize, usize),
         shared: HashMap<Handle<naga::GlobalVariable>, Value>,
-    ) -> Result<Self> {
+    ) -> Traced<Self> {
         let mut workgroup = Self {
             module,
             lanes,
@@ -122,7 +122,7 @@ impl<'m> Workgroup<'m> {
     }
 
     /// Runs the entry point with these arguments for each thread.
-    pub fn run(&mut self, entry: &'m Function, arguments: Vec<Lanes<Value>>) -> Result<()> {
+    pub fn run(&mut self, entry: &'m Function, arguments: Vec<Lanes<Value>>) -> Traced<()> {
         let mask = vec![true; self.lanes];
         self.call(entry, arguments, &mask, true).map(|_| ())
     }
@@ -133,8 +133,8 @@ impl<'m> Workgroup<'m> {
         arguments: Vec<Lanes<Value>>,
         mask: &[bool],
         is_entry: bool,
-    ) -> Result<Lanes<Option<Value>>> {
-        let mut frame = Frame {
+    ) -> Traced<Lanes<Option<Value>>> {
+        let mut frame = CallFrame {
             function,
             arguments,
             locals: HashMap::new(),
@@ -159,10 +159,10 @@ impl<'m> Workgroup<'m> {
 
     fn block(
         &mut self,
-        frame: &mut Frame<'m>,
+        frame: &mut CallFrame<'m>,
         block: &'m Block,
         mask: Lanes<bool>,
-    ) -> Result<Flow> {
+    ) -> Traced<Flow> {
         let none = vec![false; self.lanes];
         let mut flow = Flow { next: mask, broke: none.clone(), continued: none.clone() };
         for statement in block.iter() {
@@ -298,11 +298,9 @@ impl<'m> Workgroup<'m> {
                         let values = self.evaluate(frame, *argument, &flow.next)?;
                         given.push(values.into_iter().map(|v| v.unwrap_or(Value::U(0))).collect());
                     }
-                    if given
-                        .iter()
-                        .flatten()
-                        .any(|value| matches!(value, Value::At(Place { root: Root::Local(_), .. })))
-                    {
+                    if given.iter().flatten().any(|value| {
+                        matches!(value, Value::At(MemoryPlace { root: PlaceRoot::Local(_), .. }))
+                    }) {
                         return Err(
                             "a function takes a pointer to a variable of another".to_owned()
                         );
@@ -326,10 +324,10 @@ impl<'m> Workgroup<'m> {
     /// The values of an expression: known, or of a kind that needs no statement.
     fn evaluate(
         &mut self,
-        frame: &mut Frame<'m>,
+        frame: &mut CallFrame<'m>,
         handle: Handle<Expression>,
         mask: &[bool],
-    ) -> Result<Lanes<Option<Value>>> {
+    ) -> Traced<Lanes<Option<Value>>> {
         match frame.values.get(&handle) {
             Some(values) => Ok(values.clone()),
             None => self.compute(frame, handle, mask),
@@ -338,10 +336,10 @@ impl<'m> Workgroup<'m> {
 
     fn compute(
         &mut self,
-        frame: &mut Frame<'m>,
+        frame: &mut CallFrame<'m>,
         handle: Handle<Expression>,
         mask: &[bool],
-    ) -> Result<Lanes<Option<Value>>> {
+    ) -> Traced<Lanes<Option<Value>>> {
         self.spent += mask.iter().filter(|active| **active).count();
         if self.spent > self.most {
             return Err(ENDLESS.to_owned());
@@ -351,7 +349,7 @@ impl<'m> Workgroup<'m> {
         let lanes = self.lanes;
         // One result per thread at work, from its operands.
         let each = |operands: &[Lanes<Option<Value>>],
-                    f: &mut dyn FnMut(&[Value]) -> Result<Value>| {
+                    f: &mut dyn FnMut(&[Value]) -> Traced<Value>| {
             (0..lanes)
                 .map(|lane| {
                     if !mask[lane] {
@@ -361,7 +359,7 @@ impl<'m> Workgroup<'m> {
                         operands.iter().map(|values| values[lane].clone()).collect();
                     values.map(|values| f(&values)).transpose()
                 })
-                .collect::<Result<Lanes<Option<Value>>>>()
+                .collect::<Traced<Lanes<Option<Value>>>>()
         };
         let same = |value: Value| Ok(vec![Some(value); lanes]);
         match &function.expressions[handle] {
@@ -373,18 +371,19 @@ impl<'m> Workgroup<'m> {
             Expression::FunctionArgument(i) => {
                 Ok(frame.arguments[*i as usize].iter().cloned().map(Some).collect())
             }
-            Expression::GlobalVariable(variable) => {
-                same(Value::At(Place { root: Root::Global(*variable), path: Vec::new() }))
-            }
+            Expression::GlobalVariable(variable) => same(Value::At(MemoryPlace {
+                root: PlaceRoot::Global(*variable),
+                path: Vec::new(),
+            })),
             Expression::LocalVariable(variable) => {
-                same(Value::At(Place { root: Root::Local(*variable), path: Vec::new() }))
+                same(Value::At(MemoryPlace { root: PlaceRoot::Local(*variable), path: Vec::new() }))
             }
             Expression::Compose { ty, components } => {
                 let is_vector = matches!(self.module.types[*ty].inner, TypeInner::Vector { .. });
                 let parts = components
                     .iter()
                     .map(|part| operand(self, *part))
-                    .collect::<Result<Vec<_>>>()?;
+                    .collect::<Traced<Vec<_>>>()?;
                 each(&parts, &mut |parts| {
                     // Vectors are put together from scalars and vectors.
                     let flat = parts.iter().flat_map(|part| match part {
@@ -419,7 +418,9 @@ impl<'m> Workgroup<'m> {
                 let mut accesses = Vec::new();
                 let mut values = vec![None; lanes];
                 for (lane, place) in places.into_iter().enumerate() {
-                    let (true, Some(Value::At(place))) = (mask[lane], place) else { continue };
+                    let (true, Some(Value::At(place))) = (mask[lane], place) else {
+                        continue;
+                    };
                     let access = self.access(frame, lane, &place, false)?;
                     accesses.extend(access);
                     values[lane] = match self.slot(frame, lane, &place) {
@@ -489,13 +490,13 @@ impl<'m> Workgroup<'m> {
     /// The value at a place; `None` outside of it.
     fn slot<'s>(
         &'s mut self,
-        frame: &'s mut Frame<'m>,
+        frame: &'s mut CallFrame<'m>,
         lane: usize,
-        place: &Place,
+        place: &MemoryPlace,
     ) -> Option<&'s mut Value> {
         let mut value = match place.root {
-            Root::Local(local) => frame.locals.get_mut(&local)?.get_mut(lane)?,
-            Root::Global(global) => match self.private.get_mut(&global) {
+            PlaceRoot::Local(local) => frame.locals.get_mut(&local)?.get_mut(lane)?,
+            PlaceRoot::Global(global) => match self.private.get_mut(&global) {
                 Some(values) => values.get_mut(lane)?,
                 None => self.shared.get_mut(&global)?,
             },
@@ -510,12 +511,12 @@ impl<'m> Workgroup<'m> {
     /// What a thread touches, if other threads can: in workgroup memory or in a buffer.
     fn access(
         &mut self,
-        frame: &mut Frame<'m>,
+        frame: &mut CallFrame<'m>,
         lane: usize,
-        place: &Place,
+        place: &MemoryPlace,
         writes: bool,
-    ) -> Result<Option<Access>> {
-        let Root::Global(global) = place.root else { return Ok(None) };
+    ) -> Traced<Option<Access>> {
+        let PlaceRoot::Global(global) = place.root else { return Ok(None) };
         let variable = &self.module.global_variables[global];
         let in_workgroup = match variable.space {
             AddressSpace::WorkGroup => true,
@@ -538,7 +539,7 @@ impl<'m> Workgroup<'m> {
         &self,
         mut ty: Handle<naga::Type>,
         path: &[u32],
-    ) -> Result<(Handle<naga::Type>, u64, bool)> {
+    ) -> Traced<(Handle<naga::Type>, u64, bool)> {
         let mut offset = 0;
         for index in path.iter().map(|index| u64::from(*index)) {
             let (bytes, inner) = match &self.module.types[ty].inner {
@@ -554,10 +555,10 @@ impl<'m> Workgroup<'m> {
         Ok((ty, offset, false))
     }
 
-    fn zero_at(&self, frame: &Frame<'m>, place: &Place) -> Result<Value> {
+    fn zero_at(&self, frame: &CallFrame<'m>, place: &MemoryPlace) -> Traced<Value> {
         let root = match place.root {
-            Root::Global(global) => self.module.global_variables[global].ty,
-            Root::Local(local) => frame.function.local_variables[local].ty,
+            PlaceRoot::Global(global) => self.module.global_variables[global].ty,
+            PlaceRoot::Local(local) => frame.function.local_variables[local].ty,
         };
         match self.follow(root, &place.path)? {
             (ty, _, false) => self.zero(ty),
@@ -569,7 +570,7 @@ impl<'m> Workgroup<'m> {
     }
 
     /// A value of only zeros.
-    pub fn zero(&self, ty: Handle<naga::Type>) -> Result<Value> {
+    pub fn zero(&self, ty: Handle<naga::Type>) -> Traced<Value> {
         Ok(match &self.module.types[ty].inner {
             TypeInner::Scalar(scalar) => of_word(scalar.kind, 0),
             TypeInner::Vector { size, scalar } => {
@@ -592,7 +593,7 @@ impl<'m> Workgroup<'m> {
     }
 
     /// The value of a constant.
-    fn constant(&self, init: Handle<Expression>) -> Result<Value> {
+    fn constant(&self, init: Handle<Expression>) -> Traced<Value> {
         match &self.module.global_expressions[init] {
             Expression::Literal(literal) => of_literal(*literal),
             Expression::ZeroValue(ty) => self.zero(*ty),
@@ -619,7 +620,7 @@ fn merge(flow: &mut Flow, inner: Flow) {
     or(&mut flow.continued, &inner.continued);
 }
 
-fn of_literal(literal: Literal) -> Result<Value> {
+fn of_literal(literal: Literal) -> Traced<Value> {
     Ok(match literal {
         Literal::F32(value) => Value::F(value),
         Literal::U32(value) => Value::U(value),
@@ -642,11 +643,11 @@ pub fn of_word(kind: ScalarKind, word: u32) -> Value {
 }
 
 /// A vector, an array or a structure of these values.
-pub fn many(values: impl Iterator<Item = Result<Value>>) -> Result<Value> {
-    values.collect::<Result<_>>().map(Value::Many)
+pub fn many(values: impl Iterator<Item = Traced<Value>>) -> Traced<Value> {
+    values.collect::<Traced<_>>().map(Value::Many)
 }
 
-fn index_of(value: &Value) -> Result<u32> {
+fn index_of(value: &Value) -> Traced<u32> {
     match value {
         Value::U(index) => Ok(*index),
         // A negative index lies outside of everything.
@@ -655,7 +656,7 @@ fn index_of(value: &Value) -> Result<u32> {
     }
 }
 
-fn at(value: &Value, index: u32) -> Result<Value> {
+fn at(value: &Value, index: u32) -> Traced<Value> {
     match value {
         Value::At(place) => {
             let mut place = place.clone();
@@ -670,7 +671,7 @@ fn at(value: &Value, index: u32) -> Result<Value> {
     }
 }
 
-fn map(value: &Value, f: &dyn Fn(&Value) -> Result<Value>) -> Result<Value> {
+fn map(value: &Value, f: &dyn Fn(&Value) -> Traced<Value>) -> Traced<Value> {
     match value {
         Value::Many(inner) => many(inner.iter().map(|value| map(value, f))),
         value => f(value),
@@ -678,7 +679,7 @@ fn map(value: &Value, f: &dyn Fn(&Value) -> Result<Value>) -> Result<Value> {
 }
 
 /// Component by component; a scalar goes with each component of a vector.
-fn zip(a: &Value, b: &Value, f: &dyn Fn(&Value, &Value) -> Result<Value>) -> Result<Value> {
+fn zip(a: &Value, b: &Value, f: &dyn Fn(&Value, &Value) -> Traced<Value>) -> Traced<Value> {
     match (a, b) {
         (Value::Many(a), Value::Many(b)) => many(a.iter().zip(b).map(|(a, b)| f(a, b))),
         (Value::Many(a), b) => many(a.iter().map(|a| f(a, b))),
@@ -687,7 +688,7 @@ fn zip(a: &Value, b: &Value, f: &dyn Fn(&Value, &Value) -> Result<Value>) -> Res
     }
 }
 
-fn unary(op: UnaryOperator, value: &Value) -> Result<Value> {
+fn unary(op: UnaryOperator, value: &Value) -> Traced<Value> {
     Ok(match (op, value) {
         (UnaryOperator::Negate, Value::F(x)) => Value::F(-x),
         (UnaryOperator::Negate, Value::I(x)) => Value::I(x.wrapping_neg()),
@@ -712,7 +713,7 @@ fn compared<T: PartialOrd>(op: BinaryOperator, a: &T, b: &T) -> Option<Value> {
     }))
 }
 
-fn binary(op: BinaryOperator, a: &Value, b: &Value) -> Result<Value> {
+fn binary(op: BinaryOperator, a: &Value, b: &Value) -> Traced<Value> {
     use BinaryOperator as Op;
     let unknown = || Err("an operation that is not known here".to_owned());
     Ok(match (a, b) {
@@ -763,7 +764,7 @@ fn binary(op: BinaryOperator, a: &Value, b: &Value) -> Result<Value> {
     })
 }
 
-fn cast(value: &Value, kind: ScalarKind, converts: bool) -> Result<Value> {
+fn cast(value: &Value, kind: ScalarKind, converts: bool) -> Traced<Value> {
     Ok(match (value, kind) {
         (Value::F(x), ScalarKind::Uint) if !converts => Value::U(x.to_bits()),
         (Value::F(x), ScalarKind::Sint) if !converts => Value::I(x.to_bits() as i32),
@@ -785,18 +786,20 @@ fn cast(value: &Value, kind: ScalarKind, converts: bool) -> Result<Value> {
     })
 }
 
-fn math(fun: MathFunction, values: &[Value]) -> Result<Value> {
+fn math(fun: MathFunction, values: &[Value]) -> Traced<Value> {
     use MathFunction as Fun;
     let unknown = || Err(format!("the function {fun:?} is not known here"));
-    let floats = |value: &Value| -> Result<Vec<f32>> {
-        let Value::Many(inner) = value else { return Err("a vector that is none".to_owned()) };
+    let floats = |value: &Value| -> Traced<Vec<f32>> {
+        let Value::Many(inner) = value else {
+            return Err("a vector that is none".to_owned());
+        };
         let float = |value: &Value| match value {
             Value::F(x) => Ok(*x),
             _ => Err("a vector of other numbers".to_owned()),
         };
         inner.iter().map(float).collect()
     };
-    let dot = |a: &Value, b: &Value| -> Result<f32> {
+    let dot = |a: &Value, b: &Value| -> Traced<f32> {
         Ok(floats(a)?.iter().zip(floats(b)?).map(|(a, b)| a * b).sum())
     };
     let one = |f: fn(f32) -> f32| {

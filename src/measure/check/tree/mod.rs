@@ -19,7 +19,7 @@ use crate::forces::{
 };
 use crate::gpu::{Checks, DeviceClass, Gpu, read_blocking};
 use crate::measure::{ErrorDistribution, ErrorStats, SampledForces, potential_errors};
-pub use stages::{BuiltTree, Compared, upload_places};
+pub use stages::{BuiltTree, StageResult, upload_places};
 
 /// A case to check.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -51,7 +51,7 @@ pub struct TreeRow {
     /// |sum m a| / sum m |a| over all bodies.
     pub momentum: f64,
     /// The first wrong key, cell, moment or expansion on a device, if any.
-    pub stages: Compared,
+    pub stages: StageResult,
     /// Whether recomputing in many small chunks gives identical bits.
     pub same_in_pieces: bool,
 }
@@ -168,7 +168,7 @@ pub fn tree_cases(gpu: Option<&Gpu>) -> Vec<TreeCase> {
 }
 
 /// The result of an evaluation: accelerations and potentials of all bodies.
-type Found = (Vec<DVec3>, Vec<f64>);
+type EvaluatedForces = (Vec<DVec3>, Vec<f64>);
 
 /// Runs a case on `gpu`, or on the processor.
 ///
@@ -210,7 +210,7 @@ fn residual(acceleration: &[DVec3], mass: &[f64]) -> f64 {
     if sum == 0.0 { 0.0 } else { sum / sizes }
 }
 
-fn on_processor(case: &TreeCase, places: &[PointMass]) -> Result<Found> {
+fn on_processor(case: &TreeCase, places: &[PointMass]) -> Result<EvaluatedForces> {
     let (position, mass) = wide(places);
     let config = case.shape.config();
     let outputs = Outputs { potential: case.potential, ..Outputs::ACCELERATION };
@@ -226,7 +226,11 @@ fn on_processor(case: &TreeCase, places: &[PointMass]) -> Result<Found> {
 }
 
 /// Forces, the first difference in the stages before them, and whether chunks give identical bits.
-fn on_device(gpu: &Gpu, case: &TreeCase, places: &[PointMass]) -> Result<(Found, Compared, bool)> {
+fn on_device(
+    gpu: &Gpu,
+    case: &TreeCase,
+    places: &[PointMass],
+) -> Result<(EvaluatedForces, StageResult, bool)> {
     let bodies = upload_places(gpu, places);
     let variant = KernelVariant::new(KernelConfig::tiled(64), case.softening, 1.0, case.potential);
     let field = Field {

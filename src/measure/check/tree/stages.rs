@@ -4,15 +4,15 @@
 use crate::error::Result;
 use crate::forces::tree::gpu::{FarForces, Field, TreeForces, TreeShape};
 use crate::forces::tree::{
-    Cell, CellBox, CellForce, CellOpen, CellRecord, Cells, Cube, Expansion, GROUP, Key, Moment,
-    Near, PointMass, key, moments, order, split,
+    Cell, CellBox, CellForce, CellMoments, CellOpen, CellRecord, Cells, Cube, Expansion, GROUP,
+    Key, PointMass, SinkGroup, key, moments, order, split,
 };
 use crate::forces::{Throughput, evaluate_blocking};
 use crate::gpu::layout::TreeState;
 use crate::gpu::{BodyBuffers, Gpu, read_blocking, storage};
 
 /// The result of a comparison; the error describes the first difference.
-pub type Compared = std::result::Result<(), String>;
+pub type StageResult = std::result::Result<(), String>;
 
 macro_rules! ensure {
     ($holds:expr, $($says:tt)*) => {
@@ -108,7 +108,7 @@ impl BuiltTree {
     /// # Errors
     ///
     /// The first difference, in words.
-    pub fn compare(&self, places: &[PointMass], shape: &TreeShape) -> Compared {
+    pub fn compare(&self, places: &[PointMass], shape: &TreeShape) -> StageResult {
         self.compare_moved(places, places, shape)
     }
 
@@ -123,7 +123,7 @@ impl BuiltTree {
         built_at: &[PointMass],
         now: &[PointMass],
         shape: &TreeShape,
-    ) -> Compared {
+    ) -> StageResult {
         let inside = self.compare_order(built_at, now)?;
         let cells = Cells::new(&self.keys[..inside], self.state.leaf as usize);
         self.compare_cells(&cells)?;
@@ -141,7 +141,7 @@ impl BuiltTree {
     /// # Errors
     ///
     /// The first group whose forces differ.
-    pub fn compare_far(&self, far: &FarForces, softening: f64) -> Compared {
+    pub fn compare_far(&self, far: &FarForces, softening: f64) -> StageResult {
         if self.state.scattered > 0 {
             // Their sinks walk one by one, and their lists are those of an earlier walk.
             return Ok(());
@@ -159,7 +159,7 @@ impl BuiltTree {
             let side = |axis: usize| 0.5 * (high[axis] - low[axis]);
             let extent_squared = (0..3).map(|axis| side(axis).powi(2)).sum();
             let mut expansion =
-                Expansion::new(&Near { middle, extent_squared, ..Default::default() });
+                Expansion::new(&SinkGroup { middle, extent_squared, ..Default::default() });
             let mut scale = 0.0;
             for &cell in cells {
                 let force = &self.force[cell as usize];
@@ -222,7 +222,7 @@ impl BuiltTree {
         Ok(inside)
     }
 
-    fn compare_cells(&self, cells: &Cells) -> Compared {
+    fn compare_cells(&self, cells: &Cells) -> StageResult {
         ensure!(cells.len() == self.open.len(), "{} cells, not {}", self.open.len(), cells.len());
         for (k, cell) in cells.cells.iter().enumerate() {
             let (open, bounds) = (&self.open[k], &self.bounds[k]);
@@ -240,9 +240,9 @@ impl BuiltTree {
         &self,
         k: usize,
         cell: &Cell,
-        moment: &Moment,
+        moment: &CellMoments,
         shape: &TreeShape,
-    ) -> Compared {
+    ) -> StageResult {
         let expected = CellRecord::of(cell, moment, &shape.opening, shape.order);
         let (open, force, bounds) = (&self.open[k], &self.force[k], &self.bounds[k]);
         ensure!(open.child == expected.open.child, "other children");
@@ -284,7 +284,7 @@ impl BuiltTree {
             ensure!(square <= f64::from(open.radius_squared), "a body beyond the radius");
         }
         // From the device's own radius, with powers computed by logarithms.
-        let moment = Moment { radius: f64::from(far), ..*moment };
+        let moment = CellMoments { radius: f64::from(far), ..*moment };
         let expected = shape.opening.critical(&moment, shape.order) as f32;
         let off = (open.critical - expected).abs();
         ensure!(

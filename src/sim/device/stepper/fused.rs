@@ -1,7 +1,7 @@
 //! Steps whose force kernel also does the integration: one dispatch each, taken in pairs.
 
-use super::ordinary::Steps;
-use super::{MOST_DISPATCHES, StepRequest};
+use super::ordinary::OrdinarySteps;
+use super::{MOST_DISPATCHES, SubmissionRequest};
 use crate::integrate::Fused;
 use crate::sim::device::{Phase, Work};
 
@@ -9,10 +9,10 @@ use crate::sim::device::{Phase, Work};
 /// last; the steps between are fused.
 pub(super) fn record(
     fused: &mut Fused,
-    ordinary: &mut Steps<'_>,
+    ordinary: &mut OrdinarySteps<'_>,
     pass: &mut wgpu::ComputePass<'_>,
     phase: &mut Phase,
-    request: &StepRequest,
+    request: &SubmissionRequest,
 ) -> Work {
     let per_step = ordinary.forces.interactions();
     let within = request.throughput.interactions_in(request.budget.dispatch_secs);

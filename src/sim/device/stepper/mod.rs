@@ -1,6 +1,6 @@
 //! Modes of stepping on a device: the ordinary one, one with the integrator fused into the force
 //! kernel, and one that takes many steps in one workgroup. Each has a file here and a variant of
-//! [`Mode`].
+//! [`StepperMode`].
 //!
 //! `Dispatch` in the kernel's request selects one. `Auto` takes fused steps where they are
 //! possible: leapfrog on at most 65,536 bodies whose force needs neither slices nor several chunks.
@@ -25,7 +25,7 @@ const MOST_DISPATCHES: u64 = 8192;
 
 /// The work requested of a submission.
 #[derive(Clone, Copy)]
-pub(super) struct StepRequest<'a> {
+pub(super) struct SubmissionRequest<'a> {
     pub gpu: &'a Gpu,
     pub throughput: &'a Throughput,
     /// Time step in the frame's unit of time.
@@ -35,7 +35,7 @@ pub(super) struct StepRequest<'a> {
     pub budget: Budget,
 }
 
-impl StepRequest<'_> {
+impl SubmissionRequest<'_> {
     /// Whether the submission has time for more after `work`.
     fn has_time_after(&self, work: &Work) -> bool {
         let secs = self.throughput.secs(work.interactions, work.dispatches);
@@ -49,11 +49,11 @@ pub(super) struct Stepper {
     /// buffer.
     pub forces: Box<dyn DeviceForces>,
     integrator: Box<dyn DeviceIntegrator>,
-    mode: Mode,
+    mode: StepperMode,
 }
 
 /// How steps are taken, with the kernels for it.
-enum Mode {
+enum StepperMode {
     /// Forces in as many dispatches as needed, and the integrator between them.
     Ordinary,
     /// One dispatch per step, between an ordinary beginning and end.
@@ -87,24 +87,26 @@ impl Stepper {
         let mode = match (pairs, dispatch) {
             // Their kernels have no field.
             _ if !tools.field.is_empty() => match dispatch {
-                Dispatch::Auto | Dispatch::Ordinary => Mode::Ordinary,
+                Dispatch::Auto | Dispatch::Ordinary => StepperMode::Ordinary,
                 _ => return Err(in_field(dispatch)),
             },
             (Some(pairs), Dispatch::OneWorkgroup) => {
                 OneWorkgroup::takes(integrator)?;
                 let variant = &pairs.variant;
-                Mode::OneWorkgroup(OneWorkgroup::new(gpu, variant, bodies, tools.softening).await?)
+                StepperMode::OneWorkgroup(
+                    OneWorkgroup::new(gpu, variant, bodies, tools.softening).await?,
+                )
             }
             (Some(pairs), Dispatch::Auto | Dispatch::Fused) => {
                 match Fused::new(gpu, bodies, pairs, integrator).await? {
-                    Some(fused) => Mode::Fused(fused),
+                    Some(fused) => StepperMode::Fused(fused),
                     None if dispatch == Dispatch::Fused => {
                         return Err(cannot_be_fused(bodies, integrator));
                     }
-                    None => Mode::Ordinary,
+                    None => StepperMode::Ordinary,
                 }
             }
-            _ => Mode::Ordinary,
+            _ => StepperMode::Ordinary,
         };
         Ok(Self { forces, integrator: side, mode })
     }
@@ -114,9 +116,9 @@ impl Stepper {
         self.forces.begin_submission();
         self.integrator.begin_submission();
         match &mut self.mode {
-            Mode::Ordinary => {}
-            Mode::Fused(fused) => fused.begin_submission(),
-            Mode::OneWorkgroup(one) => one.begin_submission(),
+            StepperMode::Ordinary => {}
+            StepperMode::Fused(fused) => fused.begin_submission(),
+            StepperMode::OneWorkgroup(one) => one.begin_submission(),
         }
     }
 
@@ -125,9 +127,9 @@ impl Stepper {
         self.forces.end_submission(gpu);
         self.integrator.end_submission(gpu);
         match &mut self.mode {
-            Mode::Ordinary => {}
-            Mode::Fused(fused) => fused.end_submission(gpu),
-            Mode::OneWorkgroup(one) => one.end_submission(gpu),
+            StepperMode::Ordinary => {}
+            StepperMode::Fused(fused) => fused.end_submission(gpu),
+            StepperMode::OneWorkgroup(one) => one.end_submission(gpu),
         }
     }
 
@@ -135,16 +137,16 @@ impl Stepper {
     pub fn set_softening(&mut self, softening: f32) {
         self.forces.set_softening(softening);
         match &mut self.mode {
-            Mode::Ordinary => {}
-            Mode::Fused(fused) => fused.set_softening(softening),
-            Mode::OneWorkgroup(one) => one.set_softening(softening),
+            StepperMode::Ordinary => {}
+            StepperMode::Fused(fused) => fused.set_softening(softening),
+            StepperMode::OneWorkgroup(one) => one.set_softening(softening),
         }
     }
 
     /// Whether every step uses [`Stepper::forces`], none having the forces fused into another
     /// kernel.
     pub fn uses_separate_forces(&self) -> bool {
-        matches!(self.mode, Mode::Ordinary)
+        matches!(self.mode, StepperMode::Ordinary)
     }
 
     /// Records steps from `phase` on and advances `phase` past them. A step already begun ends with
@@ -153,15 +155,15 @@ impl Stepper {
         &mut self,
         pass: &mut wgpu::ComputePass<'_>,
         phase: &mut Phase,
-        request: &StepRequest,
+        request: &SubmissionRequest,
     ) -> Work {
         let Self { forces, integrator, mode } = self;
         let mut ordinary =
-            ordinary::Steps { forces: forces.as_mut(), integrator: integrator.as_mut() };
+            ordinary::OrdinarySteps { forces: forces.as_mut(), integrator: integrator.as_mut() };
         match mode {
-            Mode::Ordinary => ordinary.record(pass, phase, request, &mut |_, _| ()),
-            Mode::Fused(fused) => fused::record(fused, &mut ordinary, pass, phase, request),
-            Mode::OneWorkgroup(one) => {
+            StepperMode::Ordinary => ordinary.record(pass, phase, request, &mut |_, _| ()),
+            StepperMode::Fused(fused) => fused::record(fused, &mut ordinary, pass, phase, request),
+            StepperMode::OneWorkgroup(one) => {
                 one_workgroup::record(one, &mut ordinary, pass, phase, request)
             }
         }
@@ -172,9 +174,9 @@ impl Stepper {
     pub fn force(
         &mut self,
         pass: &mut wgpu::ComputePass<'_>,
-        request: &StepRequest,
+        request: &SubmissionRequest,
     ) -> (Work, bool) {
-        let StepRequest { gpu, throughput, budget, .. } = *request;
+        let SubmissionRequest { gpu, throughput, budget, .. } = *request;
         let forces = self.forces.as_mut();
         let (interactions, dispatches, complete) =
             crate::forces::record_within(forces, gpu, pass, throughput, budget, (0, 0));

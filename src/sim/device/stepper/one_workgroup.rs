@@ -1,7 +1,7 @@
 //! Steps taken by a single workgroup: whole steps only, many per dispatch.
 
-use super::StepRequest;
-use super::ordinary::Steps;
+use super::SubmissionRequest;
+use super::ordinary::OrdinarySteps;
 use crate::forces::Throughput;
 use crate::integrate::OneWorkgroup;
 use crate::sim::device::{Phase, Work};
@@ -10,14 +10,14 @@ use crate::sim::device::{Phase, Work};
 /// has begun.
 pub(super) fn record(
     one: &mut OneWorkgroup,
-    ordinary: &mut Steps<'_>,
+    ordinary: &mut OrdinarySteps<'_>,
     pass: &mut wgpu::ComputePass<'_>,
     phase: &mut Phase,
-    request: &StepRequest,
+    request: &SubmissionRequest,
 ) -> Work {
     if matches!(phase, Phase::Force { dt } if *dt != 0.0) {
         // Finishes that step and begins none.
-        let request = StepRequest { steps: 0, ..*request };
+        let request = SubmissionRequest { steps: 0, ..*request };
         return ordinary.record(pass, phase, &request, &mut |_, _| ());
     }
     let (throughput, budget) = (request.throughput, request.budget);

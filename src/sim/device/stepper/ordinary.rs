@@ -1,13 +1,13 @@
 //! Steps by two kinds of kernels: forces, in as many dispatches as needed, and the integrator
 //! between them.
 
-use super::{MOST_DISPATCHES, StepRequest};
+use super::{MOST_DISPATCHES, SubmissionRequest};
 use crate::forces::{DeviceForces, record_within};
 use crate::integrate::DeviceIntegrator;
 use crate::sim::device::{Phase, Work};
 
 /// Forces by any method, and an integrator.
-pub(super) struct Steps<'a> {
+pub(super) struct OrdinarySteps<'a> {
     pub forces: &'a mut dyn DeviceForces,
     pub integrator: &'a mut dyn DeviceIntegrator,
 }
@@ -16,16 +16,16 @@ pub(super) struct Steps<'a> {
 /// begun, which the caller ends.
 pub(super) type Ahead<'a> = dyn FnMut(&mut wgpu::ComputePass<'_>, &mut Work) + 'a;
 
-impl Steps<'_> {
+impl OrdinarySteps<'_> {
     /// [`super::Stepper::record`]; `ahead` may record whole steps each time a step has begun.
     pub fn record(
         &mut self,
         pass: &mut wgpu::ComputePass<'_>,
         phase: &mut Phase,
-        request: &StepRequest,
+        request: &SubmissionRequest,
         ahead: &mut Ahead<'_>,
     ) -> Work {
-        let StepRequest { gpu, throughput, budget, .. } = *request;
+        let SubmissionRequest { gpu, throughput, budget, .. } = *request;
         let mut work = Work::default();
         let mut close_last = None;
         loop {

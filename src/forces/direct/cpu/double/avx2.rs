@@ -2,12 +2,11 @@
 
 use std::arch::x86_64::*;
 
-use super::lanes::{Lanes, refined};
+use super::lanes::{LanesF64, refined};
 
-type Vector = __m256d;
-
-// SAFETY of all blocks below: the processor has AVX2 and FMA, as callers of `Lanes` guarantee.
-impl Lanes for Vector {
+// SAFETY of all blocks below: the processor has AVX2 and FMA, as callers of `LanesF64`
+// guarantee.
+impl LanesF64 for __m256d {
     type Mask = __m256d;
 
     /// AVX2 has no estimate in f64, and one by way of f32 would narrow the range of distances.
@@ -54,4 +53,4 @@ impl Lanes for Vector {
     }
 }
 
-super::loops::entry!(Vector, "avx2,fma");
+super::loops::entry!(__m256d, "avx2,fma");

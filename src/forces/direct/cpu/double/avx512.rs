@@ -2,12 +2,10 @@
 
 use std::arch::x86_64::*;
 
-use super::lanes::{Lanes, refined};
+use super::lanes::{LanesF64, refined};
 
-type Vector = __m512d;
-
-// SAFETY of all blocks below: the processor has AVX-512F, as callers of `Lanes` guarantee.
-impl Lanes for Vector {
+// SAFETY of all blocks below: the processor has AVX-512F, as callers of `LanesF64` guarantee.
+impl LanesF64 for __m512d {
     type Mask = __mmask8;
 
     /// The estimate is right to 2^-14; refined once, to 2^-53.9.
@@ -47,4 +45,4 @@ impl Lanes for Vector {
     }
 }
 
-super::loops::entry!(Vector, "avx512f");
+super::loops::entry!(__m512d, "avx512f");

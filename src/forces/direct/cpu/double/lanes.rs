@@ -8,7 +8,7 @@ use crate::math::arithmetic::Arithmetic;
 /// Every method is `unsafe` for one reason: the processor must have the implementation's
 /// instructions. They are inlined into the `#[target_feature]` functions of
 /// [`super::loops::entry!`].
-pub(super) trait Lanes: Arithmetic<Number = f64> {
+pub(super) trait LanesF64: Arithmetic<Number = f64> {
     /// One boolean per lane.
     type Mask: Copy;
 
@@ -34,7 +34,7 @@ pub(super) trait Lanes: Arithmetic<Number = f64> {
 /// e = 2 d, is off by 35/8 d^4.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[inline(always)]
-pub(super) unsafe fn refined<V: Lanes>(r2: V, y: V) -> V {
+pub(super) unsafe fn refined<V: LanesF64>(r2: V, y: V) -> V {
     // SAFETY: the processor has the instructions.
     unsafe {
         let e = r2.times(y).times_from(y, V::splat(1.0));

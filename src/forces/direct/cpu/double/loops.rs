@@ -1,8 +1,8 @@
 //! The loop compiled for each instruction set.
 
-use super::pack::{Around, Sink, Sum};
-use super::sources::Sources;
-use crate::forces::direct::cpu::Kernel;
+use super::pack::{Around, SinkF64, SumF64};
+use super::sources::SliceSources;
+use crate::forces::direct::cpu::InstructionSet;
 
 /// What is computed besides accelerations and their derivatives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ pub(super) enum Besides {
 /// A slice of the sources, and what all sinks share.
 #[derive(Clone, Copy)]
 pub(super) struct SourceSlice<'a> {
-    pub sources: Sources<'a>,
+    pub sources: SliceSources<'a>,
     /// Index of the first source.
     pub first: usize,
     /// Number of sources in all; the last pack may extend beyond it.
@@ -31,21 +31,21 @@ pub(super) struct SourceSlice<'a> {
 }
 
 /// See [`super::pairs::attract`]. Safe to call if its kernel is available.
-pub(super) type Attract = unsafe fn(&SourceSlice, &[Sink], &mut [Sum], &mut [Around]);
+pub(super) type Attract = unsafe fn(&SourceSlice, &[SinkF64], &mut [SumF64], &mut [Around]);
 
 /// By order, then by [`Besides`].
-pub(super) type Table = [[Attract; 4]; 3];
+pub(super) type LoopTable = [[Attract; 4]; 3];
 
-/// The loops of a kernel; for a kernel that this target does not have, those of the one it always
-/// has.
-pub(super) fn table(kernel: Kernel) -> &'static Table {
+/// The loops of an instruction set; for one that this target does not have, those of the one it
+/// always has.
+pub(super) fn table(kernel: InstructionSet) -> &'static LoopTable {
     match kernel {
         #[cfg(target_arch = "x86_64")]
-        Kernel::Avx512 => &super::avx512::TABLE,
+        InstructionSet::Avx512 => &super::avx512::TABLE,
         #[cfg(target_arch = "x86_64")]
-        Kernel::Avx2 => &super::avx2::TABLE,
+        InstructionSet::Avx2 => &super::avx2::TABLE,
         #[cfg(target_arch = "aarch64")]
-        Kernel::Neon => &super::neon::TABLE,
+        InstructionSet::Neon => &super::neon::TABLE,
         #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
         _ => &super::simd128::TABLE,
         #[cfg(not(all(target_arch = "wasm32", target_feature = "simd128")))]
@@ -59,8 +59,8 @@ macro_rules! entry {
         $(#[target_feature(enable = $features)])?
         unsafe fn run<const ORDER: usize, const BESIDES: usize>(
             slice: &super::loops::SourceSlice,
-            sinks: &[super::pack::Sink],
-            sums: &mut [super::pack::Sum],
+            sinks: &[super::pack::SinkF64],
+            sums: &mut [super::pack::SumF64],
             around: &mut [super::pack::Around],
         ) {
             // SAFETY: the processor has the instructions, as the caller guarantees.
@@ -68,7 +68,7 @@ macro_rules! entry {
         }
 
         /// Compiled for this file's vector.
-        pub(super) static TABLE: super::loops::Table = [
+        pub(super) static TABLE: super::loops::LoopTable = [
             [run::<0, 0>, run::<0, 1>, run::<0, 2>, run::<0, 3>],
             [run::<1, 0>, run::<1, 1>, run::<1, 2>, run::<1, 3>],
             [run::<2, 0>, run::<2, 1>, run::<2, 2>, run::<2, 3>],

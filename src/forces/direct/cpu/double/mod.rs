@@ -10,11 +10,11 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::Kernel;
+use super::InstructionSet;
 use crate::error::{Error, Result};
 use crate::forces::request::check_below;
 use crate::forces::{
-    Arrivals, Capabilities, ForceEngine, Forces, Interfaces, MovingSources, NO_SOURCE, Order,
+    Arrivals, EngineCapabilities, ForceEngine, Forces, Interfaces, MovingSources, NO_SOURCE, Order,
     Outputs, Precision, SharedTable, Sinks, Sources, check_update,
 };
 use crate::stop;
@@ -39,7 +39,7 @@ mod tests;
 
 use glam::DVec3;
 use loops::{Attract, Besides, SourceSlice};
-use pack::{Around, PACK, Pack, Sink, Sum};
+use pack::{Around, PACK, PackF64, SinkF64, SumF64};
 use pairs::SINKS;
 use sources::Movers;
 
@@ -57,8 +57,8 @@ const PREDICTION: usize = 3;
 /// and slice of the sources.
 #[derive(Debug)]
 pub struct CpuDouble {
-    kernel: Kernel,
-    packs: Vec<Pack>,
+    kernel: InstructionSet,
+    packs: Vec<PackF64>,
     /// Moving sources; if there are any, `packs` is empty.
     movers: Movers,
     moves: bool,
@@ -66,10 +66,10 @@ pub struct CpuDouble {
     count: usize,
     velocities: bool,
     accelerations: bool,
-    sinks: Vec<Sink>,
+    sinks: Vec<SinkF64>,
     /// Slice after slice, each with all sinks.
-    sums: Vec<Sum>,
-    /// Neighbours, slice after slice, if lists are wanted.
+    sums: Vec<SumF64>,
+    /// Neighbours, slice after slice, if lists are requested.
     around: Vec<Around>,
     begun: Forces,
     /// Whether `begun` holds results to be collected.
@@ -85,18 +85,18 @@ impl Default for CpuDouble {
 impl CpuDouble {
     /// An engine with this processor's fastest kernel, without sources.
     pub fn new() -> Self {
-        Self::of_kernel(Kernel::available()[0])
+        Self::of_kernel(InstructionSet::available()[0])
     }
 
     /// An engine with this kernel.
     ///
     /// # Errors
     /// The processor lacks its instructions.
-    pub fn with_kernel(kernel: Kernel) -> Result<Self> {
+    pub fn with_kernel(kernel: InstructionSet) -> Result<Self> {
         kernel.check().map(|()| Self::of_kernel(kernel))
     }
 
-    fn of_kernel(kernel: Kernel) -> Self {
+    fn of_kernel(kernel: InstructionSet) -> Self {
         Self {
             kernel,
             packs: Vec::new(),
@@ -132,7 +132,7 @@ impl CpuDouble {
     fn take_sinks(&mut self, sinks: &Sinks, outputs: &Outputs) {
         let or_zero = |of: &[DVec3], i: usize| of.get(i).map_or([0.0; 3], |v| v.to_array());
         self.sinks.clear();
-        self.sinks.extend((0..sinks.position.len()).map(|i| Sink {
+        self.sinks.extend((0..sinks.position.len()).map(|i| SinkF64 {
             position: sinks.position[i].to_array(),
             velocity: or_zero(sinks.velocity, i),
             acceleration: or_zero(sinks.acceleration, i),
@@ -158,19 +158,19 @@ impl CpuDouble {
         let slices = by_work.clamp(1, TASKS.div_ceil(groups)).min(blocks);
         let length = blocks.div_ceil(slices) * pairs::BLOCK;
         let slices = packs.div_ceil(length).max(1);
-        self.sums.resize(slices * n, Sum::ZERO);
+        self.sums.resize(slices * n, SumF64::ZERO);
         let lists = if outputs.within.is_some() { slices * n } else { 0 };
         self.around.resize_with(lists, Around::default);
 
         let (sinks, count) = (&self.sinks, self.count);
         let sources = match self.moves {
-            true => sources::Sources::Moving(self.movers.at(self.time)),
-            false => sources::Sources::Still(&self.packs),
+            true => sources::SliceSources::Moving(self.movers.at(self.time)),
+            false => sources::SliceSources::Still(&self.packs),
         };
         let capacity = outputs.within.map_or(0, |within| within.capacity);
         let stop_token = stop::of_caller();
-        let run = |slice: usize, group: usize, sums: &mut [Sum], around: &mut [Around]| {
-            if stop_token.is_wanted() {
+        let run = |slice: usize, group: usize, sums: &mut [SumF64], around: &mut [Around]| {
+            if stop_token.is_requested() {
                 return;
             }
             let begin = (slice * length).min(packs);
@@ -269,8 +269,8 @@ impl ForceEngine for CpuDouble {
         Ok(())
     }
 
-    fn capabilities(&self) -> Capabilities<'_> {
-        Capabilities { ranges: true, ..Capabilities::default() }
+    fn capabilities(&self) -> EngineCapabilities<'_> {
+        EngineCapabilities { ranges: true, ..EngineCapabilities::default() }
     }
 
     fn interfaces(&mut self) -> Interfaces<'_> {

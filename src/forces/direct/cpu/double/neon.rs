@@ -2,12 +2,10 @@
 
 use std::arch::aarch64::*;
 
-use super::lanes::{Lanes, refined};
+use super::lanes::{LanesF64, refined};
 
-type Vector = float64x2_t;
-
-// SAFETY of all blocks below: the processor has NEON, as callers of `Lanes` guarantee.
-impl Lanes for Vector {
+// SAFETY of all blocks below: the processor has NEON, as callers of `LanesF64` guarantee.
+impl LanesF64 for float64x2_t {
     type Mask = uint64x2_t;
 
     /// 8 bits from the table; one Newton step makes 15 of them, the series the rest.
@@ -54,4 +52,4 @@ impl Lanes for Vector {
     }
 }
 
-super::loops::entry!(Vector, "neon");
+super::loops::entry!(float64x2_t, "neon");

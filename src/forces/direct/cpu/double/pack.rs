@@ -4,23 +4,23 @@ use glam::DVec3;
 
 use crate::forces::Sources;
 
-/// Sources per [`Pack`]: a multiple of every kernel's vector width.
+/// Sources per [`PackF64`]: a multiple of every kernel's vector width.
 pub(super) const PACK: usize = 8;
 
 /// 8 sources; each row is one cache line, so a loop without snaps does not touch accelerations.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
-pub(super) struct Pack {
+pub(super) struct PackF64 {
     pub position: [[f64; PACK]; 3],
     pub velocity: [[f64; PACK]; 3],
     pub acceleration: [[f64; PACK]; 3],
     pub mass: [f64; PACK],
 }
 
-impl Pack {
+impl PackF64 {
     /// Fills up the last pack: bodies of mass 0, farther away than any real body, yet not so far
     /// that a square overflows.
-    pub const EMPTY: Pack = Pack {
+    pub const EMPTY: PackF64 = PackF64 {
         position: [[1e100; PACK]; 3],
         velocity: [[0.0; PACK]; 3],
         acceleration: [[0.0; PACK]; 3],
@@ -44,16 +44,16 @@ impl Pack {
 }
 
 /// Stores all sources in `packs`.
-pub(super) fn pack(sources: &Sources, packs: &mut Vec<Pack>) {
+pub(super) fn pack(sources: &Sources, packs: &mut Vec<PackF64>) {
     packs.clear();
-    packs.resize(sources.position.len().div_ceil(PACK), Pack::EMPTY);
+    packs.resize(sources.position.len().div_ceil(PACK), PackF64::EMPTY);
     for k in 0..sources.position.len() {
         packs[k / PACK].set(k % PACK, sources, k);
     }
 }
 
 /// Stores source `index[k]` as entry k. Indices must be below the number of sources.
-pub(super) fn repack(index: &[u32], sources: &Sources, packs: &mut [Pack]) {
+pub(super) fn repack(index: &[u32], sources: &Sources, packs: &mut [PackF64]) {
     for (k, j) in index.iter().map(|&j| j as usize).enumerate() {
         packs[j / PACK].set(j % PACK, sources, k);
     }
@@ -61,7 +61,7 @@ pub(super) fn repack(index: &[u32], sources: &Sources, packs: &mut [Pack]) {
 
 /// One sink.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Sink {
+pub(super) struct SinkF64 {
     pub position: [f64; 3],
     pub velocity: [f64; 3],
     pub acceleration: [f64; 3],
@@ -74,7 +74,7 @@ pub(super) struct Sink {
 /// Sums of one sink over one slice of the sources, lane by lane.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
-pub(super) struct Gathered {
+pub(super) struct DoubleLaneSums {
     pub acceleration: [[f64; PACK]; 3],
     pub jerk: [[f64; PACK]; 3],
     pub snap: [[f64; PACK]; 3],
@@ -84,8 +84,8 @@ pub(super) struct Gathered {
     pub nearest: f64,
 }
 
-impl Gathered {
-    pub const ZERO: Gathered = Gathered {
+impl DoubleLaneSums {
+    pub const ZERO: DoubleLaneSums = DoubleLaneSums {
         acceleration: [[0.0; PACK]; 3],
         jerk: [[0.0; PACK]; 3],
         snap: [[0.0; PACK]; 3],
@@ -95,12 +95,12 @@ impl Gathered {
     };
 
     /// The sums over its lanes.
-    pub fn sum(&self) -> Sum {
+    pub fn sum(&self) -> SumF64 {
         // In a fixed order whatever the vector's width.
         let total =
             |[a, b, c, d, e, f, g, h]: &[f64; PACK]| ((a + e) + (c + g)) + ((b + f) + (d + h));
         let totals = |[x, y, z]: &[[f64; PACK]; 3]| DVec3::new(total(x), total(y), total(z));
-        Sum {
+        SumF64 {
             acceleration: totals(&self.acceleration),
             jerk: totals(&self.jerk),
             snap: totals(&self.snap),
@@ -113,7 +113,7 @@ impl Gathered {
 
 /// Sums of one sink over one slice of the sources.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sum {
+pub(super) struct SumF64 {
     pub acceleration: DVec3,
     pub jerk: DVec3,
     pub snap: DVec3,
@@ -123,8 +123,8 @@ pub(super) struct Sum {
     pub nearest: f64,
 }
 
-impl Sum {
-    pub const ZERO: Sum = Sum {
+impl SumF64 {
+    pub const ZERO: SumF64 = SumF64 {
         acceleration: DVec3::ZERO,
         jerk: DVec3::ZERO,
         snap: DVec3::ZERO,
@@ -134,7 +134,7 @@ impl Sum {
     };
 
     /// Adds `other`, the sums over later sources; of two equally near sources the first remains.
-    pub fn add(&mut self, other: &Sum) {
+    pub fn add(&mut self, other: &SumF64) {
         self.acceleration += other.acceleration;
         self.jerk += other.jerk;
         self.snap += other.snap;

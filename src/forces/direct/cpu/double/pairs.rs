@@ -3,10 +3,10 @@
 
 use std::mem::MaybeUninit;
 
-use super::lanes::Lanes;
+use super::lanes::LanesF64;
 use super::loops::SourceSlice;
-use super::pack::{Around, Gathered, PACK, Pack, Sink, Sum};
-use super::sources::{Predicted, Row, Rows, Sources};
+use super::pack::{Around, DoubleLaneSums, PACK, PackF64, SinkF64, SumF64};
+use super::sources::{PredictedPacks, Rows, SliceSources, SourceLanes};
 
 /// The most sinks of a task: their sums, 45 KiB, stay in the second-level cache.
 pub(super) const SINKS: usize = 64;
@@ -27,15 +27,15 @@ const APART: usize = 1;
 const SELF: usize = 2;
 
 /// Sets `sums` to what the slice contributes to `sinks`. `ORDER` and `BESIDES` are those of the
-/// table. If lists are wanted, `around` has one per sink, otherwise none.
+/// table. If lists are requested, `around` has one per sink, otherwise none.
 ///
 /// # Safety
 /// The processor has the instructions of `V`.
 #[inline(always)]
-pub(super) unsafe fn attract<V: Lanes, const ORDER: usize, const BESIDES: usize>(
+pub(super) unsafe fn attract<V: LanesF64, const ORDER: usize, const BESIDES: usize>(
     slice: &SourceSlice,
-    sinks: &[Sink],
-    sums: &mut [Sum],
+    sinks: &[SinkF64],
+    sums: &mut [SumF64],
     around: &mut [Around],
 ) {
     let n = sinks.len();
@@ -43,46 +43,46 @@ pub(super) unsafe fn attract<V: Lanes, const ORDER: usize, const BESIDES: usize>
     around.iter_mut().for_each(Around::clear);
     let mut room = [const { MaybeUninit::uninit() }; SINKS];
     for gathered in &mut room[..n] {
-        gathered.write(Gathered::ZERO);
+        gathered.write(DoubleLaneSums::ZERO);
     }
     // SAFETY: the first `n` were written just now.
-    let gathered = unsafe { &mut *(&raw mut room[..n] as *mut [Gathered]) };
-    let task = Task { slice, sinks, gathered: &mut *gathered, around };
+    let gathered = unsafe { &mut *(&raw mut room[..n] as *mut [DoubleLaneSums]) };
+    let task = SinkTask { slice, sinks, gathered: &mut *gathered, around };
     // SAFETY: the processor has the instructions.
     unsafe {
         match slice.sources {
-            Sources::Still(packs) => task.over::<V, _, ORDER, BESIDES>(packs),
-            Sources::Moving(packs) if n <= FEW => task.over::<V, _, ORDER, BESIDES>(packs),
-            Sources::Moving(packs) => task.over_predicted::<V, ORDER, BESIDES>(packs),
+            SliceSources::Still(packs) => task.over::<V, _, ORDER, BESIDES>(packs),
+            SliceSources::Moving(packs) if n <= FEW => task.over::<V, _, ORDER, BESIDES>(packs),
+            SliceSources::Moving(packs) => task.over_predicted::<V, ORDER, BESIDES>(packs),
         }
     }
     sums.iter_mut().zip(gathered).for_each(|(sum, gathered)| *sum = gathered.sum());
 }
 
 /// Sinks and their sums.
-struct Task<'a> {
+struct SinkTask<'a> {
     slice: &'a SourceSlice<'a>,
-    sinks: &'a [Sink],
-    gathered: &'a mut [Gathered],
+    sinks: &'a [SinkF64],
+    gathered: &'a mut [DoubleLaneSums],
     around: &'a mut [Around],
 }
 
 /// A range of packs from number `begin` on; `first` is the index of its first source.
 #[derive(Clone, Copy)]
-struct Block<S> {
+struct PackRange<S> {
     packs: S,
     begin: usize,
     end: usize,
     first: usize,
 }
 
-impl Task<'_> {
+impl SinkTask<'_> {
     /// Processes `packs` block by block.
     ///
     /// # Safety
-    /// [`Lanes`].
+    /// [`LanesF64`].
     #[inline(always)]
-    unsafe fn over<V: Lanes, S: Rows, const ORDER: usize, const BESIDES: usize>(
+    unsafe fn over<V: LanesF64, S: Rows, const ORDER: usize, const BESIDES: usize>(
         mut self,
         packs: S,
     ) {
@@ -90,20 +90,20 @@ impl Task<'_> {
             let end = packs.len().min(begin + BLOCK);
             let first = self.slice.first + begin * PACK;
             // SAFETY: as above.
-            unsafe { self.block::<V, S, ORDER, BESIDES>(Block { packs, begin, end, first }) };
+            unsafe { self.block::<V, S, ORDER, BESIDES>(PackRange { packs, begin, end, first }) };
         }
     }
 
     /// The same with each block predicted once for all sinks.
     ///
     /// # Safety
-    /// [`Lanes`].
+    /// [`LanesF64`].
     #[inline(always)]
-    unsafe fn over_predicted<V: Lanes, const ORDER: usize, const BESIDES: usize>(
+    unsafe fn over_predicted<V: LanesF64, const ORDER: usize, const BESIDES: usize>(
         mut self,
-        packs: Predicted,
+        packs: PredictedPacks,
     ) {
-        let mut room = [Pack::EMPTY; BLOCK];
+        let mut room = [PackF64::EMPTY; BLOCK];
         for begin in (0..packs.len()).step_by(BLOCK) {
             let room = &mut room[..BLOCK.min(packs.len() - begin)];
             let first = self.slice.first + begin * PACK;
@@ -111,7 +111,7 @@ impl Task<'_> {
             unsafe {
                 packs.write::<V, ORDER>(begin, room);
                 let (packs, end) = (&*room, room.len());
-                self.block::<V, _, ORDER, BESIDES>(Block { packs, begin: 0, end, first });
+                self.block::<V, _, ORDER, BESIDES>(PackRange { packs, begin: 0, end, first });
             }
         }
     }
@@ -119,14 +119,14 @@ impl Task<'_> {
     /// One block on all sinks.
     ///
     /// # Safety
-    /// [`Lanes`].
+    /// [`LanesF64`].
     #[inline(always)]
-    unsafe fn block<V: Lanes, S: Rows, const ORDER: usize, const BESIDES: usize>(
+    unsafe fn block<V: LanesF64, S: Rows, const ORDER: usize, const BESIDES: usize>(
         &mut self,
-        block: Block<S>,
+        block: PackRange<S>,
     ) {
         let last = block.first + (block.end - block.begin) * PACK;
-        let holds = |sink: &Sink| sink.itself >= block.first as f64 && sink.itself < last as f64;
+        let holds = |sink: &SinkF64| sink.itself >= block.first as f64 && sink.itself < last as f64;
         let free = self.slice.softening_squared > 0.0 && BESIDES < 3;
         let mut k = 0;
         while k < self.sinks.len() {
@@ -152,13 +152,13 @@ impl Task<'_> {
     }
 
     /// One block on `R` sinks from number `k` on. Returns the least squared distances to the first
-    /// of them, if nearest sources are wanted.
+    /// of them, if nearest sources are requested.
     ///
     /// # Safety
-    /// [`Lanes`].
+    /// [`LanesF64`].
     #[inline(always)]
     unsafe fn group<
-        V: Lanes,
+        V: LanesF64,
         S: Rows,
         const R: usize,
         const ORDER: usize,
@@ -166,7 +166,7 @@ impl Task<'_> {
         const CARE: usize,
     >(
         &mut self,
-        block: Block<S>,
+        block: PackRange<S>,
         k: usize,
     ) -> V {
         // SAFETY: the processor has the instructions; loads stay within a pack, as WIDTH divides
@@ -189,7 +189,7 @@ impl Task<'_> {
             let mut index = V::load(COUNT.as_ptr()).plus(V::splat(block.first as f64));
             for number in block.begin..block.end {
                 for lane in (0..PACK).step_by(V::WIDTH) {
-                    let source: Row<V> = block.packs.row::<V, ORDER>(number, lane);
+                    let source: SourceLanes<V> = block.packs.row::<V, ORDER>(number, lane);
                     for i in 0..R {
                         let r = difference(source.position, position[i]);
                         let (r2, plain) = if BESIDES > 1 {
@@ -278,9 +278,9 @@ const COUNT: [f64; PACK] = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0];
 /// Adds a block's lanes to those of its sink.
 ///
 /// # Safety
-/// [`Lanes`].
+/// [`LanesF64`].
 #[inline(always)]
-unsafe fn gather<V: Lanes>(row: &mut [f64; PACK], part: V) {
+unsafe fn gather<V: LanesF64>(row: &mut [f64; PACK], part: V) {
     // SAFETY: no vector is longer than a pack.
     unsafe { V::load(row.as_ptr()).plus(part).store(row.as_mut_ptr()) };
 }
@@ -289,13 +289,13 @@ unsafe fn gather<V: Lanes>(row: &mut [f64; PACK], part: V) {
 /// arithmetic. Few blocks need it, so the main loop does not have to track indices.
 ///
 /// # Safety
-/// [`Lanes`].
+/// [`LanesF64`].
 #[inline(always)]
-unsafe fn approach<V: Lanes, S: Rows>(
-    block: Block<S>,
-    sink: &Sink,
+unsafe fn approach<V: LanesF64, S: Rows>(
+    block: PackRange<S>,
+    sink: &SinkF64,
     nearest: V,
-    sum: &mut Gathered,
+    sum: &mut DoubleLaneSums,
 ) {
     let mut squares = [f64::INFINITY; PACK];
     // SAFETY: no vector is longer than a pack; the rest as the caller guarantees.
@@ -323,17 +323,17 @@ unsafe fn approach<V: Lanes, S: Rows>(
 }
 
 /// # Safety
-/// [`Lanes`].
+/// [`LanesF64`].
 #[inline(always)]
-unsafe fn difference<V: Lanes>(source: [V; 3], sink: [V; 3]) -> [V; 3] {
+unsafe fn difference<V: LanesF64>(source: [V; 3], sink: [V; 3]) -> [V; 3] {
     // SAFETY: as above.
     unsafe { [source[0].minus(sink[0]), source[1].minus(sink[1]), source[2].minus(sink[2])] }
 }
 
 /// # Safety
-/// [`Lanes`].
+/// [`LanesF64`].
 #[inline(always)]
-unsafe fn dot<V: Lanes>(a: [V; 3], b: [V; 3]) -> V {
+unsafe fn dot<V: LanesF64>(a: [V; 3], b: [V; 3]) -> V {
     // SAFETY: as above.
     unsafe { a[2].times_plus(b[2], a[1].times_plus(b[1], a[0].times(b[0]))) }
 }
@@ -341,9 +341,9 @@ unsafe fn dot<V: Lanes>(a: [V; 3], b: [V; 3]) -> V {
 /// `sum + factor * of`.
 ///
 /// # Safety
-/// [`Lanes`].
+/// [`LanesF64`].
 #[inline(always)]
-unsafe fn add<V: Lanes>(factor: V, of: [V; 3], sum: [V; 3]) -> [V; 3] {
+unsafe fn add<V: LanesF64>(factor: V, of: [V; 3], sum: [V; 3]) -> [V; 3] {
     // SAFETY: as above.
     unsafe {
         [
@@ -357,9 +357,9 @@ unsafe fn add<V: Lanes>(factor: V, of: [V; 3], sum: [V; 3]) -> [V; 3] {
 /// `from - factor * of`.
 ///
 /// # Safety
-/// [`Lanes`].
+/// [`LanesF64`].
 #[inline(always)]
-unsafe fn subtract<V: Lanes>(factor: V, of: [V; 3], from: [V; 3]) -> [V; 3] {
+unsafe fn subtract<V: LanesF64>(factor: V, of: [V; 3], from: [V; 3]) -> [V; 3] {
     // SAFETY: as above.
     unsafe {
         [

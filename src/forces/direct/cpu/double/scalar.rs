@@ -1,11 +1,9 @@
 //! Two lanes without intrinsics.
 
-use super::lanes::Lanes;
+use super::lanes::LanesF64;
 use crate::math::arithmetic::Plain;
 
-type Vector = Plain<f64, 2>;
-
-impl Lanes for Vector {
+impl LanesF64 for Plain<f64, 2> {
     type Mask = [bool; 2];
 
     #[inline(always)]
@@ -45,4 +43,4 @@ impl Lanes for Vector {
     }
 }
 
-super::loops::entry!(Vector);
+super::loops::entry!(Plain<f64, 2>);

@@ -2,10 +2,10 @@
 
 use std::arch::wasm32::*;
 
-use super::lanes::Lanes;
+use super::lanes::LanesF64;
 use crate::math::arithmetic::wasm32::Doubles;
 
-impl Lanes for Doubles {
+impl LanesF64 for Doubles {
     type Mask = v128;
 
     #[inline(always)]

@@ -2,14 +2,14 @@
 
 use glam::DVec3;
 
-use super::lanes::Lanes;
-use super::pack::{PACK, Pack};
+use super::lanes::LanesF64;
+use super::pack::{PACK, PackF64};
 use crate::forces::{Arrivals, Moving, SourceTable, ToJerk};
 
 /// Position, velocity, acceleration and mass of one vector of sources. Derivatives that an order
 /// does not need are 0.
 #[derive(Clone, Copy)]
-pub(super) struct Row<V> {
+pub(super) struct SourceLanes<V> {
     pub position: [V; 3],
     pub velocity: [V; 3],
     pub acceleration: [V; 3],
@@ -24,22 +24,22 @@ pub(super) trait Rows: Copy {
     /// The sources from `lane` of pack `k` on.
     ///
     /// # Safety
-    /// [`Lanes`]; pack and lanes exist.
-    unsafe fn row<V: Lanes, const ORDER: usize>(self, k: usize, lane: usize) -> Row<V>;
+    /// [`LanesF64`]; pack and lanes exist.
+    unsafe fn row<V: LanesF64, const ORDER: usize>(self, k: usize, lane: usize) -> SourceLanes<V>;
 }
 
-impl Rows for &[Pack] {
+impl Rows for &[PackF64] {
     fn len(self) -> usize {
         self.len()
     }
 
     #[inline(always)]
-    unsafe fn row<V: Lanes, const ORDER: usize>(self, k: usize, lane: usize) -> Row<V> {
+    unsafe fn row<V: LanesF64, const ORDER: usize>(self, k: usize, lane: usize) -> SourceLanes<V> {
         // SAFETY: as the caller guarantees.
         unsafe {
             let pack = self.get_unchecked(k);
             let zero = [V::splat(0.0); 3];
-            Row {
+            SourceLanes {
                 position: load(&pack.position, lane),
                 velocity: if ORDER > 0 { load(&pack.velocity, lane) } else { zero },
                 acceleration: if ORDER > 1 { load(&pack.acceleration, lane) } else { zero },
@@ -75,10 +75,10 @@ impl Movers {
     /// Replaces all sources by those of `table`.
     pub fn set(&mut self, table: &SourceTable) {
         self.clear();
-        // Fills up the last pack, see `Pack::EMPTY`.
+        // Fills up the last pack, see `PackF64::EMPTY`.
         let mut empty =
             MovingPack { motion: [[[0.0; PACK]; 3]; 4], time: [0.0; PACK], mass: [0.0; PACK] };
-        empty.motion[0] = Pack::EMPTY.position;
+        empty.motion[0] = PackF64::EMPTY.position;
         self.packs.resize(table.len().div_ceil(PACK), empty);
         table.each().enumerate().for_each(|(k, (low, high))| self.put(k, low, high));
     }
@@ -112,20 +112,20 @@ impl Movers {
     }
 
     /// A view for the loop, predicted to `time`.
-    pub fn at(&self, time: Option<f64>) -> Predicted<'_> {
-        Predicted { packs: &self.packs, high: &self.high, time }
+    pub fn at(&self, time: Option<f64>) -> PredictedPacks<'_> {
+        PredictedPacks { packs: &self.packs, high: &self.high, time }
     }
 }
 
 /// Packs that are predicted as they are read.
 #[derive(Clone, Copy)]
-pub(super) struct Predicted<'a> {
+pub(super) struct PredictedPacks<'a> {
     packs: &'a [MovingPack],
     high: &'a [HighPack],
     time: Option<f64>,
 }
 
-impl Rows for Predicted<'_> {
+impl Rows for PredictedPacks<'_> {
     fn len(self) -> usize {
         self.packs.len()
     }
@@ -133,7 +133,7 @@ impl Rows for Predicted<'_> {
     /// Has the bits of [`Moving::at`]: the same operations in the same order, none of them fused.
     /// Terms that are 0 for all sources are skipped, which can change only the sign of a zero.
     #[inline(always)]
-    unsafe fn row<V: Lanes, const ORDER: usize>(self, k: usize, lane: usize) -> Row<V> {
+    unsafe fn row<V: LanesF64, const ORDER: usize>(self, k: usize, lane: usize) -> SourceLanes<V> {
         // SAFETY: as the caller guarantees; where there are high packs there are as many.
         unsafe {
             let pack = self.packs.get_unchecked(k);
@@ -152,7 +152,7 @@ impl Rows for Predicted<'_> {
             let mass = V::load(pack.mass.as_ptr().add(lane));
             let (velocity, acceleration) = (ORDER > 0, ORDER > 1);
             if self.high.is_empty() {
-                Row {
+                SourceLanes {
                     position: series([x, v, a, j], &part),
                     velocity: if velocity { series([v, a, j], &part) } else { zero },
                     acceleration: if acceleration { series([a, j], &part) } else { zero },
@@ -161,7 +161,7 @@ impl Rows for Predicted<'_> {
             } else {
                 let high = self.high.get_unchecked(k);
                 let (s, c) = (load(&high.0[0], lane), load(&high.0[1], lane));
-                Row {
+                SourceLanes {
                     position: series([x, v, a, j, s, c], &part),
                     velocity: if velocity { series([v, a, j, s, c], &part) } else { zero },
                     acceleration: if acceleration { series([a, j, s, c], &part) } else { zero },
@@ -172,13 +172,13 @@ impl Rows for Predicted<'_> {
     }
 }
 
-impl Predicted<'_> {
+impl PredictedPacks<'_> {
     /// Writes the packs from `from` on into all of `into`.
     ///
     /// # Safety
-    /// [`Lanes`]; that many exist.
+    /// [`LanesF64`]; that many exist.
     #[inline(always)]
-    pub unsafe fn write<V: Lanes, const ORDER: usize>(self, from: usize, into: &mut [Pack]) {
+    pub unsafe fn write<V: LanesF64, const ORDER: usize>(self, from: usize, into: &mut [PackF64]) {
         for (k, pack) in into.iter_mut().enumerate() {
             for lane in (0..PACK).step_by(V::WIDTH) {
                 // SAFETY: as the caller guarantees; no vector is longer than a pack.
@@ -200,19 +200,19 @@ impl Predicted<'_> {
 
 /// The sources of a slice, of either kind.
 #[derive(Clone, Copy)]
-pub(super) enum Sources<'a> {
+pub(super) enum SliceSources<'a> {
     /// They are where they were set.
-    Still(&'a [Pack]),
+    Still(&'a [PackF64]),
     /// They are predicted.
-    Moving(Predicted<'a>),
+    Moving(PredictedPacks<'a>),
 }
 
-impl Sources<'_> {
+impl SliceSources<'_> {
     /// The packs `begin` to `end`.
     pub fn part(self, begin: usize, end: usize) -> Self {
         match self {
             Self::Still(packs) => Self::Still(&packs[begin..end]),
-            Self::Moving(all) => Self::Moving(Predicted {
+            Self::Moving(all) => Self::Moving(PredictedPacks {
                 packs: &all.packs[begin..end],
                 high: if all.high.is_empty() { &[] } else { &all.high[begin..end] },
                 ..all
@@ -224,9 +224,9 @@ impl Sources<'_> {
 /// Horner's sum of `terms[k] t^k / k!`, given `part[k]` = t / (k + 1).
 ///
 /// # Safety
-/// [`Lanes`].
+/// [`LanesF64`].
 #[inline(always)]
-unsafe fn series<V: Lanes, const N: usize>(terms: [[V; 3]; N], part: &[V]) -> [V; 3] {
+unsafe fn series<V: LanesF64, const N: usize>(terms: [[V; 3]; N], part: &[V]) -> [V; 3] {
     let mut sum = terms[N - 1];
     for k in (0..N - 1).rev() {
         for axis in 0..3 {
@@ -238,9 +238,9 @@ unsafe fn series<V: Lanes, const N: usize>(terms: [[V; 3]; N], part: &[V]) -> [V
 }
 
 /// # Safety
-/// [`Lanes`]; there is such a lane.
+/// [`LanesF64`]; there is such a lane.
 #[inline(always)]
-unsafe fn load<V: Lanes>(rows: &[[f64; PACK]; 3], lane: usize) -> [V; 3] {
+unsafe fn load<V: LanesF64>(rows: &[[f64; PACK]; 3], lane: usize) -> [V; 3] {
     // SAFETY: as above.
     unsafe {
         [
@@ -252,9 +252,9 @@ unsafe fn load<V: Lanes>(rows: &[[f64; PACK]; 3], lane: usize) -> [V; 3] {
 }
 
 /// # Safety
-/// [`Lanes`]; there is such a lane.
+/// [`LanesF64`]; there is such a lane.
 #[inline(always)]
-unsafe fn store<V: Lanes>(vectors: [V; 3], rows: &mut [[f64; PACK]; 3], lane: usize) {
+unsafe fn store<V: LanesF64>(vectors: [V; 3], rows: &mut [[f64; PACK]; 3], lane: usize) {
     for axis in 0..3 {
         // SAFETY: as above.
         unsafe { vectors[axis].store(rows[axis].as_mut_ptr().add(lane)) };

@@ -2,7 +2,7 @@ mod moving;
 
 use glam::DVec3;
 
-use super::{CpuDouble, Kernel};
+use super::{CpuDouble, InstructionSet};
 use crate::forces::direct::Reference;
 use crate::forces::{
     ForceEngine, Forces, Identity, Order, Outputs, Sinks, Sources, TestBodies, Within,
@@ -55,7 +55,7 @@ fn every_kernel_agrees_with_the_reference() {
         let radius = vec![0.3; n];
         let mut right = Reference::default();
         right.set_sources(&bodies.sources(bodies.len())).unwrap();
-        for kernel in Kernel::available() {
+        for kernel in InstructionSet::available() {
             let mut engine = CpuDouble::with_kernel(kernel).unwrap();
             engine.set_sources(&bodies.sources(bodies.len())).unwrap();
             for order in [Order::Acceleration, Order::Jerk, Order::Snap] {
@@ -114,7 +114,7 @@ fn comparison_detects_wrong_jerk() {
 #[test]
 fn the_bits_do_not_depend_on_the_threads() {
     let bodies = bodies_of(3000);
-    for kernel in Kernel::available() {
+    for kernel in InstructionSet::available() {
         for sinks in [1, 5, 300] {
             let of = |threads: usize| {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();

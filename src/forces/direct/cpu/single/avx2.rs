@@ -2,12 +2,11 @@
 
 use std::arch::x86_64::*;
 
-use super::lanes::Lanes;
+use super::lanes::LanesF32;
 
-type Vector = __m256;
-
-// SAFETY of all blocks below: the processor has AVX2 and FMA, as callers of `Lanes` guarantee.
-impl Lanes for Vector {
+// SAFETY of all blocks below: the processor has AVX2 and FMA, as callers of `LanesF32`
+// guarantee.
+impl LanesF32 for __m256 {
     const CUBE: f64 = 1.875;
     const INVERSE: f64 = 0.375;
 
@@ -59,4 +58,4 @@ impl Lanes for Vector {
     }
 }
 
-super::loops::entry!(Vector, 2, 1, "avx2,fma");
+super::loops::entry!(__m256, 2, 1, "avx2,fma");

@@ -2,13 +2,11 @@
 
 use std::arch::x86_64::*;
 
-use super::lanes::{Lanes, Sum};
+use super::lanes::{LaneSums, LanesF32};
 use super::pack::PACK;
 
-type Vector = __m512;
-
-// SAFETY of all blocks below: the processor has AVX-512F, as callers of `Lanes` guarantee.
-impl Lanes for Vector {
+// SAFETY of all blocks below: the processor has AVX-512F, as callers of `LanesF32` guarantee.
+impl LanesF32 for __m512 {
     const CUBE: f64 = 1.5;
     const INVERSE: f64 = 0.5;
 
@@ -54,7 +52,7 @@ impl Lanes for Vector {
 
     /// Transposes and adds at once: 45 operations, where 16 separate totals take 200.
     #[inline(always)]
-    unsafe fn totals(sums: &[Sum; PACK], axis: usize) -> [f32; PACK] {
+    unsafe fn totals(sums: &[LaneSums; PACK], axis: usize) -> [f32; PACK] {
         let mut totals = [0.0; PACK];
         unsafe {
             let mut four = [_mm512_setzero_ps(); 4];
@@ -81,4 +79,4 @@ impl Lanes for Vector {
     }
 }
 
-super::loops::entry!(Vector, 2, 3, "avx512f");
+super::loops::entry!(__m512, 2, 3, "avx512f");

@@ -2,8 +2,8 @@
 //!
 //! Sums have two levels: f32 lanes within a block of sources, f64 across blocks.
 
-use super::lanes::{Lanes, Separation};
-use super::pack::{PACK, Pack, Sink};
+use super::lanes::{LanesF32, Separation};
+use super::pack::{PACK, PackF32, SinkF32};
 
 /// Packs per block: 128 terms per lane keep the rounding of the f32 level near 3e-7, and 32 KiB of
 /// sources stay in the second-level cache while every group of sinks passes over them.
@@ -11,14 +11,14 @@ pub(super) const BLOCK: usize = 128;
 
 /// The sums of one sink, in the frame's units.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Sum {
+pub(super) struct SumF32 {
     pub acceleration: [f64; 3],
     pub potential: f64,
 }
 
-impl Sum {
+impl SumF32 {
     /// Adds `other`, the next slice of the sources.
-    pub fn add(&mut self, other: &Sum) {
+    pub fn add(&mut self, other: &SumF32) {
         for (total, part) in self.acceleration.iter_mut().zip(other.acceleration) {
             *total += part;
         }
@@ -38,15 +38,15 @@ pub(super) const GROUP: usize = 2;
 /// # Safety
 /// The processor has the instructions of `V`.
 #[inline(always)]
-pub(super) unsafe fn attract<V: Lanes, const R: usize, const EXCLUDE: bool>(
-    packs: &[Pack],
+pub(super) unsafe fn attract<V: LanesF32, const R: usize, const EXCLUDE: bool>(
+    packs: &[PackF32],
     first: usize,
-    sinks: &[Sink],
-    sums: &mut [Sum],
+    sinks: &[SinkF32],
+    sums: &mut [SumF32],
     softening_squared: f32,
 ) {
     assert!(sinks.len().is_multiple_of(R) && sinks.len() == sums.len());
-    sums.fill(Sum::default());
+    sums.fill(SumF32::default());
     for (block, packs) in packs.chunks(BLOCK).enumerate() {
         let first = first + block * BLOCK * PACK;
         for (sinks, sums) in sinks.chunks_exact(R).zip(sums.chunks_exact_mut(R)) {
@@ -62,15 +62,15 @@ pub(super) unsafe fn attract<V: Lanes, const R: usize, const EXCLUDE: bool>(
 /// # Safety
 /// That of [`attract`].
 #[inline(always)]
-pub(super) unsafe fn attract_with_potential<V: Lanes, const GUARD: bool>(
-    packs: &[Pack],
+pub(super) unsafe fn attract_with_potential<V: LanesF32, const GUARD: bool>(
+    packs: &[PackF32],
     first: usize,
-    sinks: &[Sink],
-    sums: &mut [Sum],
+    sinks: &[SinkF32],
+    sums: &mut [SumF32],
     softening_squared: f32,
 ) {
     assert!(sinks.len() == sums.len());
-    sums.fill(Sum::default());
+    sums.fill(SumF32::default());
     for (block, packs) in packs.chunks(BLOCK).enumerate() {
         let first = first + block * BLOCK * PACK;
         for (sink, sum) in sinks.iter().zip(&mut *sums) {
@@ -94,11 +94,11 @@ pub(super) unsafe fn attract_with_potential<V: Lanes, const GUARD: bool>(
 /// where separate refinements take 21. Measured on one core of a Sapphire Rapids Xeon, AVX2: 3.7 G
 /// interactions/s with one sink in registers, 3.5 with two, 2.8 in the form of [`group`].
 #[inline(always)]
-unsafe fn with_potential<V: Lanes, const EXCLUDE: bool, const GUARD: bool>(
-    packs: &[Pack],
+unsafe fn with_potential<V: LanesF32, const EXCLUDE: bool, const GUARD: bool>(
+    packs: &[PackF32],
     own: f32,
-    sink: &Sink,
-    sum: &mut Sum,
+    sink: &SinkF32,
+    sum: &mut SumF32,
     softening_squared: f32,
 ) {
     // SAFETY: the caller's, see `attract`; loads stay within a pack, as WIDTH divides PACK.
@@ -135,11 +135,11 @@ unsafe fn with_potential<V: Lanes, const EXCLUDE: bool, const GUARD: bool>(
 
 /// Adds the attraction of one block on `R` sinks.
 #[inline(always)]
-unsafe fn group<V: Lanes, const R: usize, const EXCLUDE: bool>(
-    packs: &[Pack],
+unsafe fn group<V: LanesF32, const R: usize, const EXCLUDE: bool>(
+    packs: &[PackF32],
     first: usize,
-    sinks: &[Sink],
-    sums: &mut [Sum],
+    sinks: &[SinkF32],
+    sums: &mut [SumF32],
     softening_squared: f32,
 ) {
     // SAFETY: the processor has the instructions; loads stay within a pack, as WIDTH divides PACK.
@@ -193,7 +193,7 @@ unsafe fn group<V: Lanes, const R: usize, const EXCLUDE: bool>(
 /// # Safety
 /// The vector exists.
 #[inline(always)]
-unsafe fn place<V: Lanes>(packs: &[Pack], v: usize) -> (&Pack, usize) {
+unsafe fn place<V: LanesF32>(packs: &[PackF32], v: usize) -> (&PackF32, usize) {
     let parts = PACK / V::WIDTH;
     // SAFETY: as above.
     (unsafe { packs.get_unchecked(v / parts) }, v % parts * V::WIDTH)
@@ -202,9 +202,9 @@ unsafe fn place<V: Lanes>(packs: &[Pack], v: usize) -> (&Pack, usize) {
 /// The positions of vector `v`.
 ///
 /// # Safety
-/// The vector exists; [`Lanes`].
+/// The vector exists; [`LanesF32`].
 #[inline(always)]
-unsafe fn position<V: Lanes>(packs: &[Pack], v: usize) -> [V; 3] {
+unsafe fn position<V: LanesF32>(packs: &[PackF32], v: usize) -> [V; 3] {
     // SAFETY: as above.
     unsafe {
         let (pack, lane) = place::<V>(packs, v);
@@ -223,7 +223,7 @@ const COUNT: [f32; PACK] =
 /// The index of source `itself` in the block that begins with source `first`, or -1.
 fn within_block(itself: u32, first: usize) -> f32 {
     match (itself as usize).checked_sub(first) {
-        Some(index) if itself != Sink::NONE && index < BLOCK * PACK => index as f32,
+        Some(index) if itself != SinkF32::NONE && index < BLOCK * PACK => index as f32,
         _ => -1.0,
     }
 }

@@ -9,7 +9,7 @@ use crate::math::arithmetic::Arithmetic;
 /// Every method is `unsafe` for one reason: the processor must have the implementation's
 /// instructions. They are inlined into the `#[target_feature]` functions that
 /// [`super::loops::entry!`] makes.
-pub(in crate::forces) trait Lanes: Arithmetic<Number = f32> {
+pub(in crate::forces) trait LanesF32: Arithmetic<Number = f32> {
     /// r^-3 = `CUBE` * [`Self::inverse_cube`]: a constant factor that the refinement leaves to the
     /// totals.
     const CUBE: f64;
@@ -29,7 +29,7 @@ pub(in crate::forces) trait Lanes: Arithmetic<Number = f32> {
 
     /// The totals of component `axis` of 16 sums, each in the same order.
     #[inline(always)]
-    unsafe fn totals(sums: &[Sum; PACK], axis: usize) -> [f32; PACK] {
+    unsafe fn totals(sums: &[LaneSums; PACK], axis: usize) -> [f32; PACK] {
         let mut totals = [0.0; PACK];
         for (total, sum) in totals.iter_mut().zip(sums) {
             // SAFETY: the processor has the instructions; no kernel's vector is longer than a pack.
@@ -40,7 +40,7 @@ pub(in crate::forces) trait Lanes: Arithmetic<Number = f32> {
 }
 
 /// One sum of vectors, lane by lane: x, y, z.
-pub(in crate::forces) type Sum = [[f32; PACK]; 3];
+pub(in crate::forces) type LaneSums = [[f32; PACK]; 3];
 
 /// A vector of pairs half way through: everything before the estimate of r^-1 is used.
 ///
@@ -55,11 +55,11 @@ pub(in crate::forces) struct Separation<V> {
     pub estimate: V,
 }
 
-impl<V: Lanes> Separation<V> {
+impl<V: LanesF32> Separation<V> {
     /// From `from` to `to`; r2 has `softening_squared` added.
     ///
     /// # Safety
-    /// As [`Lanes`].
+    /// As [`LanesF32`].
     #[inline(always)]
     pub unsafe fn new(from: [V; 3], to: [V; 3], softening_squared: V) -> Self {
         // SAFETY: the processor has the instructions.

@@ -1,7 +1,7 @@
 //! The `cpu` engine in f32: pairs in f32 vectors, sums in f64, on all cores.
 //!
 //! The instructions are chosen at run time, so that one binary serves every processor: see
-//! [`Kernel`]. There are two paths:
+//! [`InstructionSet`]. There are two paths:
 //! - All on all, accelerations only (what a step needs): each unordered pair once, see `mutual`.
 //! - Everything else: each ordered pair, vectors of sources on a few sinks, see `direct`.
 //!
@@ -23,10 +23,10 @@ use std::ops::Range;
 use glam::DVec3;
 use rayon::prelude::*;
 
-use super::Kernel;
+use super::InstructionSet;
 use crate::error::Result;
 use crate::forces::{
-    Capabilities, Evaluator, Forces, Identity, Order, Outputs, Precision, Sinks, Sources,
+    EngineCapabilities, Evaluator, Forces, Identity, Order, Outputs, Precision, Sinks, Sources,
     WithSources,
 };
 use crate::frame::{Extent, Frame};
@@ -51,12 +51,12 @@ mod scalar;
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 mod simd128;
 
-use direct::Sum;
-pub(in crate::forces) use lanes::{Lanes, Separation};
-use loops::{Direct, Loops};
+use direct::SumF32;
+pub(in crate::forces) use lanes::{LanesF32, Separation};
+use loops::{Direct, DirectLoops};
 use mutual::{Mutual, Pull};
 pub(in crate::forces) use pack::{PACK, softening_squared};
-use pack::{Pack, Sink};
+use pack::{PackF32, SinkF32};
 
 /// Sinks that one task passes over its sources: a multiple of every kernel's group.
 const TASK: usize = 64;
@@ -80,16 +80,16 @@ pub type CpuSingle = WithSources<SingleSums>;
 /// The sums of [`CpuSingle`].
 #[derive(Debug)]
 pub struct SingleSums {
-    kernel: Kernel,
+    kernel: InstructionSet,
     /// Of the sources; `None` before a call needs it.
     extent: Option<Extent>,
     /// The frame in which `packs` hold the sources; `None` if they do not.
     packed: Option<Frame>,
-    packs: Vec<Pack>,
+    packs: Vec<PackF32>,
     pulls: Vec<Pull>,
-    sinks: Vec<Sink>,
+    sinks: Vec<SinkF32>,
     /// Slice after slice, each with all sinks.
-    sums: Vec<Sum>,
+    sums: Vec<SumF32>,
 }
 
 impl CpuSingle {
@@ -102,24 +102,24 @@ impl CpuSingle {
     ///
     /// # Errors
     /// The processor lacks its instructions.
-    pub fn with_kernel(kernel: Kernel) -> Result<Self> {
+    pub fn with_kernel(kernel: InstructionSet) -> Result<Self> {
         kernel.check().map(|()| Self::of(SingleSums::new(kernel)))
     }
 
     /// The kernel that it computes with.
-    pub fn kernel(&self) -> Kernel {
+    pub fn kernel(&self) -> InstructionSet {
         self.evaluator.kernel
     }
 }
 
 impl Default for SingleSums {
     fn default() -> Self {
-        Self::new(Kernel::available()[0])
+        Self::new(InstructionSet::available()[0])
     }
 }
 
 impl SingleSums {
-    fn new(kernel: Kernel) -> Self {
+    fn new(kernel: InstructionSet) -> Self {
         let (packs, pulls, sinks, sums) = Default::default();
         Self { kernel, extent: None, packed: None, packs, pulls, sinks, sums }
     }
@@ -129,17 +129,17 @@ impl SingleSums {
         &mut self,
         frame: &Frame,
         softening_squared: f32,
-        loops: &Loops,
+        loops: &DirectLoops,
         part: &Range<usize>,
         acceleration: &mut [DVec3],
     ) {
         self.pulls.clear();
         self.pulls.resize(self.packs.len(), Pull::ZERO);
-        let wanted = part.start / PACK..part.end.div_ceil(PACK);
+        let selected = part.start / PACK..part.end.div_ceil(PACK);
         let stop_token = stop::of_caller();
         // SAFETY: unavailable kernels cannot be constructed, see `with_kernel`.
         let pairs = unsafe {
-            Mutual::new(&loops.mutual, softening_squared, self.packs.len(), wanted, &stop_token)
+            Mutual::new(&loops.mutual, softening_squared, self.packs.len(), selected, &stop_token)
         };
         pairs.all(&self.packs, &mut self.pulls);
         let unit = frame.acceleration_unit();
@@ -160,12 +160,12 @@ impl SingleSums {
         part: &Range<usize>,
         attract: Direct,
     ) {
-        let none = Sink { x: 0.0, y: 0.0, z: 0.0, itself: Sink::NONE };
+        let none = SinkF32 { x: 0.0, y: 0.0, z: 0.0, itself: SinkF32::NONE };
         self.sinks.clear();
         self.sinks.extend(sinks.position.iter().enumerate().map(|(i, &position)| {
             let [x, y, z] = frame.position(position);
             let itself = sinks.identity.of(i).filter(|&j| j < sources.position.len());
-            Sink { x, y, z, itself: itself.map_or(Sink::NONE, |j| j as u32) }
+            SinkF32 { x, y, z, itself: itself.map_or(SinkF32::NONE, |j| j as u32) }
         }));
         self.sinks.resize(self.sinks.len().next_multiple_of(direct::GROUP), none);
 
@@ -174,12 +174,12 @@ impl SingleSums {
         let slices = TASKS.div_ceil(self.sinks.len().div_ceil(TASK)).min(blocks);
         let slice = blocks.div_ceil(slices) * direct::BLOCK;
         let slices = self.packs.len().div_ceil(slice).max(1);
-        self.sums.resize(slices * self.sinks.len(), Sum::default());
+        self.sums.resize(slices * self.sinks.len(), SumF32::default());
         let (all, packs) = (&self.sinks, &self.packs);
         let stop_token = stop::of_caller();
-        let task = |slice_number: usize, task: usize, sums: &mut [Sum]| {
+        let task = |slice_number: usize, task: usize, sums: &mut [SumF32]| {
             let begin = task * TASK;
-            if stop_token.is_wanted() || begin >= part.end || begin + TASK <= part.start {
+            if stop_token.is_requested() || begin >= part.end || begin + TASK <= part.start {
                 return;
             }
             let (sinks, first) = (&all[begin..][..sums.len()], slice_number * slice);
@@ -220,8 +220,8 @@ impl Evaluator for SingleSums {
         Order::Acceleration
     }
 
-    fn capabilities(&self) -> Capabilities<'_> {
-        Capabilities { ranges: true, ..Capabilities::default() }
+    fn capabilities(&self) -> EngineCapabilities<'_> {
+        EngineCapabilities { ranges: true, ..EngineCapabilities::default() }
     }
 
     fn sources_changed(&mut self) {

@@ -12,8 +12,8 @@
 
 use std::ops::Range;
 
-use super::lanes::{Lanes, Separation, Sum};
-use super::pack::{PACK, Pack};
+use super::lanes::{LaneSums, LanesF32, Separation};
+use super::pack::{PACK, PackF32};
 use crate::stop::OfCaller;
 
 /// Accelerations of a pack's bodies, in the frame's units.
@@ -36,19 +36,19 @@ const STRIP: usize = 4;
 
 /// Adds to the accelerations of `a` and `b` what they exert on each other. `unsafe` because the
 /// processor must have the instructions.
-pub(super) type Rectangle = unsafe fn(&[Pack], &mut [Pull], &[Pack], &mut [Pull], f32);
+pub(super) type BetweenStrips = unsafe fn(&[PackF32], &mut [Pull], &[PackF32], &mut [Pull], f32);
 
 /// Adds what the second packs exert on the first, or the reverse. `unsafe` for the same reason.
-pub(super) type OneSide = unsafe fn(&[Pack], &[Pack], &mut [Pull], f32);
+pub(super) type OneSide = unsafe fn(&[PackF32], &[PackF32], &mut [Pull], f32);
 
 /// Adds to the accelerations of `a` what its bodies exert on each other.
-pub(super) type Own = unsafe fn(&[Pack], &mut [Pull], f32);
+pub(super) type WithinStrip = unsafe fn(&[PackF32], &mut [Pull], f32);
 
 /// The loops that evaluate blocks that are not split further.
 #[derive(Clone, Copy)]
 pub(super) struct Leaves {
-    pub own: Own,
-    pub rectangle: Rectangle,
+    pub own: WithinStrip,
+    pub rectangle: BetweenStrips,
     /// The part of [`Leaves::rectangle`] for the first pulls only, and for the second only.
     pub onto_first: OneSide,
     pub onto_second: OneSide,
@@ -58,7 +58,7 @@ pub(super) struct Leaves {
 struct Span<'a> {
     /// Index of the first.
     first: usize,
-    packs: &'a [Pack],
+    packs: &'a [PackF32],
     pulls: &'a mut [Pull],
 }
 
@@ -80,12 +80,12 @@ pub(super) struct Mutual<'a> {
     softening_squared: f32,
     leaf: usize,
     /// The range of packs whose pulls are requested: first and end.
-    wanted: (usize, usize),
+    selected: (usize, usize),
     stop_token: &'a OfCaller,
 }
 
 impl<'a> Mutual<'a> {
-    /// For this number of packs and the pulls on those of `wanted`; polls `stop_token` to stop
+    /// For this number of packs and the pulls on those of `selected`; polls `stop_token` to stop
     /// early.
     ///
     /// # Safety
@@ -94,26 +94,32 @@ impl<'a> Mutual<'a> {
         leaves: &'a Leaves,
         softening_squared: f32,
         packs: usize,
-        wanted: Range<usize>,
+        selected: Range<usize>,
         stop_token: &'a OfCaller,
     ) -> Self {
         // Small sets are split finer, so that every core has work.
         let leaf = (packs / 16).clamp(16, LEAF);
-        Self { leaves, softening_squared, leaf, wanted: (wanted.start, wanted.end), stop_token }
+        Self {
+            leaves,
+            softening_squared,
+            leaf,
+            selected: (selected.start, selected.end),
+            stop_token,
+        }
     }
 
-    /// Adds all pairs to `pulls`. Pulls of packs that are not wanted are undefined afterwards.
-    pub fn all(self, packs: &[Pack], pulls: &mut [Pull]) {
+    /// Adds all pairs to `pulls`. Pulls of packs that are not selected are undefined afterwards.
+    pub fn all(self, packs: &[PackF32], pulls: &mut [Pull]) {
         self.triangle(Span { first: 0, packs, pulls });
     }
 
-    fn wants(self, span: &Span<'_>) -> bool {
-        span.first < self.wanted.1 && span.first + span.packs.len() > self.wanted.0
+    fn is_selected(self, span: &Span<'_>) -> bool {
+        span.first < self.selected.1 && span.first + span.packs.len() > self.selected.0
     }
 
     /// Adds all pairs within `a`.
     fn triangle(self, mut a: Span<'_>) {
-        if self.stop_token.is_wanted() || !self.wants(&a) {
+        if self.stop_token.is_requested() || !self.is_selected(&a) {
             return;
         }
         if a.packs.len() <= OWN_LEAF {
@@ -134,15 +140,15 @@ impl<'a> Mutual<'a> {
 
     /// Adds all pairs between `a` and `b`, whose lengths differ by at most 1.
     fn rectangle(self, mut a: Span<'_>, mut b: Span<'_>) {
-        let wanted = (self.wants(&a), self.wants(&b));
-        if self.stop_token.is_wanted() || wanted == (false, false) {
+        let selected = (self.is_selected(&a), self.is_selected(&b));
+        if self.stop_token.is_requested() || selected == (false, false) {
             return;
         }
         if a.packs.len().max(b.packs.len()) <= self.leaf {
             let (leaves, eps2) = (self.leaves, self.softening_squared);
             // SAFETY: guaranteed by the caller of `new`.
             return unsafe {
-                match wanted {
+                match selected {
                     (_, false) => (leaves.onto_first)(a.packs, b.packs, a.pulls, eps2),
                     (false, _) => (leaves.onto_second)(a.packs, b.packs, b.pulls, eps2),
                     _ => (leaves.rectangle)(a.packs, a.pulls, b.packs, b.pulls, eps2),
@@ -158,15 +164,15 @@ impl<'a> Mutual<'a> {
 
 /// f32 sums: a vector for each body of a strip, or the lanes of `a`.
 #[repr(C, align(64))]
-struct Sums<const N: usize>([Sum; N]);
+struct StripSums<const N: usize>([LaneSums; N]);
 
-/// [`Rectangle`] for `V`, with `R` vectors of `a` in registers. Without `ON_A` or `ON_B` only the
-/// other side's pulls are computed, with the same bits.
+/// [`BetweenStrips`] for `V`, with `R` vectors of `a` in registers. Without `ON_A` or `ON_B` only
+/// the other side's pulls are computed, with the same bits.
 #[inline(always)]
-pub(super) unsafe fn rectangle<V: Lanes, const R: usize, const ON_A: bool, const ON_B: bool>(
-    a: &[Pack],
+pub(super) unsafe fn rectangle<V: LanesF32, const R: usize, const ON_A: bool, const ON_B: bool>(
+    a: &[PackF32],
     pull_a: &mut [Pull],
-    b: &[Pack],
+    b: &[PackF32],
     pull_b: &mut [Pull],
     eps2: f32,
 ) {
@@ -181,10 +187,10 @@ pub(super) unsafe fn rectangle<V: Lanes, const R: usize, const ON_A: bool, const
     }
 }
 
-/// [`Own`] for `V`: all ordered pairs, including those of a body with itself, which add 0.
+/// [`WithinStrip`] for `V`: all ordered pairs, including those of a body with itself, which add 0.
 #[inline(always)]
-pub(super) unsafe fn own<V: Lanes, const R: usize>(
-    a: &[Pack],
+pub(super) unsafe fn own<V: LanesF32, const R: usize>(
+    a: &[PackF32],
     pull: &mut [Pull],
     softening_squared: f32,
 ) {
@@ -193,7 +199,7 @@ pub(super) unsafe fn own<V: Lanes, const R: usize>(
 }
 
 /// The mass of all bodies of all packs, if they have the same.
-fn common_mass(packs: &[Pack]) -> Option<f32> {
+fn common_mass(packs: &[PackF32]) -> Option<f32> {
     let first = packs.first()?.common_mass()?;
     packs.iter().all(|pack| pack.common_mass() == Some(first)).then_some(first)
 }
@@ -202,10 +208,16 @@ fn common_mass(packs: &[Pack]) -> Option<f32> {
 /// by `mass_b`, those on `b` by `mass_a`. Without `ON_A` or `ON_B` that side attracts but is not
 /// attracted.
 #[inline(always)]
-unsafe fn leaf<V: Lanes, const R: usize, const EQUAL: bool, const ON_A: bool, const ON_B: bool>(
-    a: &[Pack],
+unsafe fn leaf<
+    V: LanesF32,
+    const R: usize,
+    const EQUAL: bool,
+    const ON_A: bool,
+    const ON_B: bool,
+>(
+    a: &[PackF32],
     pull_a: &mut [Pull],
-    b: &[Pack],
+    b: &[PackF32],
     pull_b: &mut [Pull],
     softening_squared: f32,
     mass_b: f32,
@@ -213,9 +225,9 @@ unsafe fn leaf<V: Lanes, const R: usize, const EQUAL: bool, const ON_A: bool, co
 ) {
     assert!(a.len() <= LEAF && (!ON_A || a.len() == pull_a.len()));
     assert!(!ON_B || b.len() == pull_b.len());
-    let mut on_a = Sums::<LEAF>([[[0.0; PACK]; 3]; LEAF]);
+    let mut on_a = StripSums::<LEAF>([[[0.0; PACK]; 3]; LEAF]);
     for (s, strip) in b.chunks(STRIP).enumerate() {
-        let mut on_b = Sums::<{ STRIP * PACK }>([[[0.0; PACK]; 3]; STRIP * PACK]);
+        let mut on_b = StripSums::<{ STRIP * PACK }>([[[0.0; PACK]; 3]; STRIP * PACK]);
         let bodies = Strip::new(strip);
         let vectors = a.len() * (PACK / V::WIDTH);
         let mut v = 0;
@@ -264,12 +276,18 @@ unsafe fn leaf<V: Lanes, const R: usize, const EQUAL: bool, const ON_A: bool, co
 /// # Safety
 /// They lie within `a`, at most [`LEAF`] packs; the processor has the instructions.
 #[inline(always)]
-unsafe fn pass<V: Lanes, const R: usize, const EQUAL: bool, const ON_A: bool, const ON_B: bool>(
-    a: &[Pack],
+unsafe fn pass<
+    V: LanesF32,
+    const R: usize,
+    const EQUAL: bool,
+    const ON_A: bool,
+    const ON_B: bool,
+>(
+    a: &[PackF32],
     v: usize,
-    on_a: &mut Sums<LEAF>,
+    on_a: &mut StripSums<LEAF>,
     strip: &Strip,
-    on_b: &mut Sums<{ STRIP * PACK }>,
+    on_b: &mut StripSums<{ STRIP * PACK }>,
     softening_squared: f32,
 ) {
     let parts = PACK / V::WIDTH;
@@ -314,7 +332,7 @@ struct Strip {
 }
 
 impl Strip {
-    fn new(packs: &[Pack]) -> Self {
+    fn new(packs: &[PackF32]) -> Self {
         let mut body = [[0.0; 4]; STRIP * PACK];
         for (j, body) in body[..packs.len() * PACK].iter_mut().enumerate() {
             let (pack, lane) = (&packs[j / PACK], j % PACK);
@@ -336,13 +354,19 @@ type Body = [f32; 4];
 /// 6 % faster: not worth 200 lines.
 ///
 /// # Safety
-/// As [`Lanes`].
+/// As [`LanesF32`].
 #[inline(always)]
-unsafe fn sweep<V: Lanes, const R: usize, const EQUAL: bool, const ON_A: bool, const ON_B: bool>(
+unsafe fn sweep<
+    V: LanesF32,
+    const R: usize,
+    const EQUAL: bool,
+    const ON_A: bool,
+    const ON_B: bool,
+>(
     from: [[V; 3]; R],
     mass: [V; R],
     bodies: &[Body],
-    on_bodies: &mut [Sum],
+    on_bodies: &mut [LaneSums],
     softening_squared: f32,
 ) -> [[V; 3]; R] {
     // SAFETY: the processor has the instructions; no kernel's vector is longer than a pack.

@@ -2,12 +2,10 @@
 
 use std::arch::aarch64::*;
 
-use super::lanes::Lanes;
+use super::lanes::LanesF32;
 
-type Vector = float32x4_t;
-
-// SAFETY of all blocks below: the processor has NEON, as callers of `Lanes` guarantee.
-impl Lanes for Vector {
+// SAFETY of all blocks below: the processor has NEON, as callers of `LanesF32` guarantee.
+impl LanesF32 for float32x4_t {
     const CUBE: f64 = 1.0;
     const INVERSE: f64 = 1.0;
 
@@ -48,4 +46,4 @@ impl Lanes for Vector {
     }
 }
 
-super::loops::entry!(Vector, 4, 2, "neon");
+super::loops::entry!(float32x4_t, 4, 2, "neon");

@@ -3,21 +3,22 @@
 use crate::forces::Sources;
 use crate::frame::Frame;
 
-/// Bodies per [`Pack`]: a multiple of every kernel's vector width.
+/// Bodies per [`PackF32`]: a multiple of every kernel's vector width.
 pub(in crate::forces) const PACK: usize = 16;
 
 /// 16 sources, ready for vector loads. The last pack is filled up with bodies of mass 0.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(64))]
-pub(super) struct Pack {
+pub(super) struct PackF32 {
     pub x: [f32; PACK],
     pub y: [f32; PACK],
     pub z: [f32; PACK],
     pub mass: [f32; PACK],
 }
 
-impl Pack {
-    const EMPTY: Pack = Pack { x: [0.0; PACK], y: [0.0; PACK], z: [0.0; PACK], mass: [0.0; PACK] };
+impl PackF32 {
+    const EMPTY: PackF32 =
+        PackF32 { x: [0.0; PACK], y: [0.0; PACK], z: [0.0; PACK], mass: [0.0; PACK] };
 
     /// The mass of all 16 bodies, if they have the same.
     pub fn common_mass(&self) -> Option<f32> {
@@ -27,14 +28,14 @@ impl Pack {
 
 /// One sink: its position, and its index as a source (`u32::MAX`: none).
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Sink {
+pub(super) struct SinkF32 {
     pub x: f32,
     pub y: f32,
     pub z: f32,
     pub itself: u32,
 }
 
-impl Sink {
+impl SinkF32 {
     /// Marks a sink that is not a source.
     pub const NONE: u32 = u32::MAX;
 }
@@ -50,8 +51,8 @@ pub(in crate::forces) fn softening_squared(frame: &Frame, softening: f64) -> f32
 }
 
 /// Narrows the sources into `packs`.
-pub(super) fn pack(frame: &Frame, sources: &Sources, packs: &mut Vec<Pack>) {
-    packs.resize(sources.position.len().div_ceil(PACK), Pack::EMPTY);
+pub(super) fn pack(frame: &Frame, sources: &Sources, packs: &mut Vec<PackF32>) {
+    packs.resize(sources.position.len().div_ceil(PACK), PackF32::EMPTY);
     // The units are powers of two: their reciprocals round nothing, and are faster than dividing.
     // The reciprocal of a length below 2^-1023 is infinite: such a frame is made larger by 2^64,
     // and what is narrowed in it too.
@@ -60,7 +61,7 @@ pub(super) fn pack(frame: &Frame, sources: &Sources, packs: &mut Vec<Pack>) {
     let chunks = sources.position.chunks(PACK).zip(sources.mass.chunks(PACK));
     for (pack, (position, mass)) in packs.iter_mut().zip(chunks) {
         if position.len() < PACK {
-            *pack = Pack::EMPTY;
+            *pack = PackF32::EMPTY;
         }
         for (lane, (position, mass)) in position.iter().zip(mass).enumerate() {
             pack.x[lane] = ((position.x - origin[0]) * more * length) as f32;

@@ -1,11 +1,9 @@
 //! Four lanes without intrinsics.
 
-use super::lanes::Lanes;
+use super::lanes::LanesF32;
 use crate::math::arithmetic::Plain;
 
-type Vector = Plain<f32, 4>;
-
-impl Lanes for Vector {
+impl LanesF32 for Plain<f32, 4> {
     const CUBE: f64 = 1.0;
     const INVERSE: f64 = 1.0;
 
@@ -38,4 +36,4 @@ impl Lanes for Vector {
     }
 }
 
-super::loops::entry!(Vector, 1, 1);
+super::loops::entry!(Plain<f32, 4>, 1, 1);

@@ -3,10 +3,10 @@
 
 use std::arch::wasm32::*;
 
-use super::lanes::Lanes;
+use super::lanes::LanesF32;
 use crate::math::arithmetic::wasm32::Singles;
 
-impl Lanes for Singles {
+impl LanesF32 for Singles {
     const CUBE: f64 = 1.0;
     const INVERSE: f64 = 1.0;
 

@@ -1,6 +1,6 @@
 use glam::DVec3;
 
-use super::{CpuSingle, Kernel};
+use super::{CpuSingle, InstructionSet};
 use crate::forces::direct::Reference;
 use crate::forces::{ForceEngine, Forces, Identity, Outputs, Sinks, Sources};
 
@@ -102,7 +102,7 @@ fn check(sinks: &Sinks, sources: &Sources, eps: f64, what: &str) {
         if outputs == Outputs::ACCELERATION {
             reference.potential.clear();
         }
-        for kernel in Kernel::available() {
+        for kernel in InstructionSet::available() {
             let mut engine = CpuSingle::with_kernel(kernel).unwrap();
             let got = forces(&mut engine, sinks, sources, eps, outputs);
             if let Err(words) = difference(&got, &reference, &magnitudes, TOLERANCE) {
@@ -168,7 +168,7 @@ fn coincident_bodies_interact_only_through_softening() {
     let position = [DVec3::new(3.0, -1.0, 7.0); 2];
     let sources = Sources::new(&position, &[2.0, 5.0]);
     let sinks = Sinks::new(&position, Identity::Offset(0));
-    for kernel in Kernel::available() {
+    for kernel in InstructionSet::available() {
         let mut engine = CpuSingle::with_kernel(kernel).unwrap();
         let all = Outputs::POTENTIAL;
         let soft = forces(&mut engine, &sinks, &sources, 0.25, all);
@@ -188,7 +188,7 @@ fn scaled(
     mass: f64,
     eps: f64,
     outputs: Outputs,
-    kernel: Kernel,
+    kernel: InstructionSet,
 ) -> Forces {
     let (mut position, mut masses) = bodies(3000, 5);
     position.iter_mut().for_each(|p| *p = (*p + shift) * length);
@@ -200,7 +200,7 @@ fn scaled(
 
 #[test]
 fn neither_units_nor_the_origin_matter() {
-    for kernel in Kernel::available() {
+    for kernel in InstructionSet::available() {
         for outputs in [Outputs::ACCELERATION, Outputs::POTENTIAL] {
             let plain = scaled(0.0, 1.0, 1.0, 0.5, outputs, kernel);
             let moved = scaled(1048576.0, 1.0, 1.0, 0.5, outputs, kernel);
@@ -216,7 +216,7 @@ fn neither_units_nor_the_origin_matter() {
 
 #[test]
 fn extreme_units_and_softenings_stay_finite() {
-    for kernel in Kernel::available() {
+    for kernel in InstructionSet::available() {
         for length in [1e-9, 1e-3, 1e3, 1e9] {
             for eps in [0.0, 1e-30, 1e-9, 1e9] {
                 let outputs = Outputs::POTENTIAL;
@@ -238,7 +238,7 @@ fn the_same_bits_on_any_number_of_threads() {
     let (own, foreign) = (Identity::Offset(0), Identity::Foreign);
     for (n, identity) in [(5000, own), (5000, foreign), (3, foreign)] {
         let sinks = Sinks::new(&position[..n], identity);
-        for kernel in Kernel::available() {
+        for kernel in InstructionSet::available() {
             let on = |threads: usize| {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
                 let mut engine = CpuSingle::with_kernel(kernel).unwrap();
@@ -294,7 +294,7 @@ fn scratch_memory_is_kept() {
 
 #[test]
 fn unsupported_requests_have_clear_errors() {
-    let missing = Kernel::ALL.into_iter().find(|kernel| !kernel.is_available()).unwrap();
+    let missing = InstructionSet::ALL.into_iter().find(|kernel| !kernel.is_available()).unwrap();
     let text = CpuSingle::with_kernel(missing).unwrap_err().to_string();
     assert!(text.contains(missing.name()) && text.contains("scalar"), "{text}");
     assert!(CpuSingle::new().describe().contains(" on "));

@@ -34,14 +34,14 @@ pub(super) struct Changes {
     separate: Option<Transfer>,
     /// The kernel bound to the current buffers of changes, records and parameters: for changes
     /// within the batch, and for those in `separate`.
-    bound: [Bound; 2],
+    bound: [CachedBinding; 2],
 }
 
 /// A kernel bound to two buffers and a row of parameters in a third one, until one is replaced.
 #[derive(Debug, Default)]
-pub(super) struct Bound(Option<([wgpu::Buffer; 3], BoundKernel)>);
+pub(super) struct CachedBinding(Option<([wgpu::Buffer; 3], BoundKernel)>);
 
-impl Bound {
+impl CachedBinding {
     pub fn to(
         &mut self,
         gpu: &Gpu,

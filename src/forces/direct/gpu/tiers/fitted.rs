@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::Shape;
+use super::TierShape;
 use crate::forces::{Order, Precision};
 use crate::gpu::{DeviceClass, Gpu};
 
@@ -20,7 +20,7 @@ pub struct Fitted {
     /// Up to this many sources, and more than half of them: a power of two.
     pub sources: u32,
     /// The shape.
-    pub shape: Shape,
+    pub shape: TierShape,
 }
 
 /// The class of `sinks`: the least power of four not below.
@@ -56,17 +56,17 @@ impl FittedShapes {
         order: Order,
         sinks: usize,
         sources: usize,
-    ) -> Option<Shape> {
+    ) -> Option<TierShape> {
         let (sinks, sources) = (sinks_class(sinks), sources_class(sources));
-        let wanted = |one: &&Fitted| {
+        let matching = |one: &&Fitted| {
             (one.precision, one.order) == (precision, order)
                 && (one.sinks, one.sources) == (sinks, sources)
         };
-        self.0.iter().find(wanted).map(|one| one.shape)
+        self.0.iter().find(matching).map(|one| one.shape)
     }
 }
 
-impl Shape {
+impl TierShape {
     /// Shapes worth measuring for these numbers of sinks and sources on a device, in addition to
     /// the rule's `reference`: the most similar first. All are valid on the device.
     pub fn candidates(
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn tuned_shape_applies_to_its_class_only() {
-        let shape = Shape { p: 32, q: 2, r: 2, u: 8, l: 1, slices: 5 };
+        let shape = TierShape { p: 32, q: 2, r: 2, u: 8, l: 1, slices: 5 };
         let (precision, order) = (Precision::DoubleSingle, Order::Jerk);
         let found =
             FittedShapes::new(vec![Fitted { precision, order, sinks: 64, sources: 8192, shape }]);

@@ -25,7 +25,7 @@ pub(crate) struct TierFrame {
 
 /// Position and motion of a source or sink, and the fourth component of its first word.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Entry {
+pub(super) struct BodyMotion {
     pub position: DVec3,
     pub velocity: DVec3,
     pub acceleration: DVec3,
@@ -45,7 +45,7 @@ pub(super) const WORDS_TO_VELOCITY: usize = 4;
 
 /// Units of the device's results.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Units {
+pub(super) struct ResultUnits {
     pub acceleration: f64,
     pub potential: f64,
     pub jerk: f64,
@@ -169,13 +169,13 @@ impl TierFrame {
 
     /// Writes the record of a source. False if a value exceeds the range of the tier.
     #[inline(always)]
-    pub(super) fn source(&self, entry: &Entry, out: &mut [Word]) -> bool {
+    pub(super) fn source(&self, entry: &BodyMotion, out: &mut [Word]) -> bool {
         self.record(self.per_unit(), entry, entry.last / self.frame.mass, out)
     }
 
     /// Writes the record of a sink, with [`TierFrame::per_unit`] computed by the caller.
     #[inline(always)]
-    pub(super) fn sink(&self, per_unit: [f64; 3], entry: &Entry, out: &mut [Word]) -> bool {
+    pub(super) fn sink(&self, per_unit: [f64; 3], entry: &BodyMotion, out: &mut [Word]) -> bool {
         self.record(per_unit, entry, self.radius_squared(per_unit, entry.last), out)
     }
 
@@ -223,7 +223,7 @@ impl TierFrame {
     }
 
     #[inline(always)]
-    fn record(&self, per_unit: [f64; 3], entry: &Entry, last: f64, out: &mut [Word]) -> bool {
+    fn record(&self, per_unit: [f64; 3], entry: &BodyMotion, last: f64, out: &mut [Word]) -> bool {
         let [per_length, per_velocity, per_acceleration] = per_unit;
         let position = (entry.position - DVec3::from(self.frame.origin)) * per_length;
         let velocity = (entry.velocity - DVec3::from(self.frame.velocity)) * per_velocity;
@@ -275,9 +275,9 @@ impl TierFrame {
     }
 
     /// Units of the results.
-    pub(super) fn units(&self) -> Units {
+    pub(super) fn units(&self) -> ResultUnits {
         let (acceleration, per_time) = (self.frame.acceleration_unit(), 1.0 / self.frame.time);
-        Units {
+        ResultUnits {
             acceleration,
             potential: self.frame.potential_unit(),
             jerk: acceleration * per_time,
@@ -299,7 +299,7 @@ mod tests {
         let position = [DVec3::new(1000.1, 0.3, -7.0), DVec3::new(1000.3, 0.1, -7.5)];
         let frame = frame(&position, &[0.25, 0.25], Precision::DoubleSingle);
         let mut out = vec![[0; 4]; TierFrame::words(Precision::DoubleSingle)];
-        let entry = Entry {
+        let entry = BodyMotion {
             position: position[0],
             velocity: DVec3::new(0.1, 0.2, 0.3),
             acceleration: DVec3::ZERO,
@@ -370,7 +370,7 @@ mod tests {
         for (precision, _) in Precision::ALL {
             let frame = frame(&position, &[3.0, 1.0], precision);
             assert_eq!(frame.frame.origin, [0.0; 3]);
-            let far = Entry {
+            let far = BodyMotion {
                 position: DVec3::splat(1e300),
                 velocity: DVec3::ZERO,
                 acceleration: DVec3::ZERO,
@@ -398,7 +398,7 @@ mod tests {
         assert_eq!(refused, None);
         for (k, found) in records.chunks_exact(WORDS_TO_VELOCITY).enumerate() {
             let (position, velocity, last) = (position[k], velocity[k], radius(k));
-            let entry = Entry { position, velocity, acceleration: DVec3::ZERO, last };
+            let entry = BodyMotion { position, velocity, acceleration: DVec3::ZERO, last };
             let mut record = [[0; 4]; WORDS_TO_VELOCITY];
             assert!(frame.sink(frame.per_unit(), &entry, &mut record));
             assert_eq!(found, record, "{k}");

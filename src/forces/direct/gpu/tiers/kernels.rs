@@ -1,6 +1,6 @@
 //! Compiled kernels and their buffers.
 
-use super::{DirectVariant, Near};
+use super::{DirectVariant, NeighbourOutput};
 use crate::error::Result;
 use crate::gpu::layout::{DirectParams, VEC4};
 use crate::gpu::{
@@ -9,13 +9,13 @@ use crate::gpu::{
 
 /// The kernels of a variant.
 #[derive(Debug)]
-pub(super) struct Kernels {
+pub(super) struct VariantKernels {
     pub forces: ComputeKernel,
     pub sum: ComputeKernel,
     pub lists: Option<ComputeKernel>,
 }
 
-impl Kernels {
+impl VariantKernels {
     pub async fn new(
         gpu: &Gpu,
         variant: &DirectVariant,
@@ -50,7 +50,7 @@ pub(super) struct BoundKernels {
 
 /// The buffers of an evaluation; they grow and never shrink.
 #[derive(Debug, Default)]
-pub(super) struct Buffers {
+pub(super) struct EvaluationBuffers {
     sources: Option<wgpu::Buffer>,
     /// The batch's transfer buffer: sinks, their indices and rows of parameters.
     transfer: Option<wgpu::Buffer>,
@@ -73,12 +73,12 @@ fn written(variant: &DirectVariant, sinks: usize, capacity: usize) -> [u64; 4] {
     let n = sinks as u64;
     let segments = u64::from(variant.segments_with_rows());
     let sums = variant.sums() as u64 * variant.vector_bytes();
-    let near = if variant.near > Near::Nothing { variant.vector_bytes() } else { 0 };
+    let near = if variant.near > NeighbourOutput::Nothing { variant.vector_bytes() } else { 0 };
     let results = variant.results() as u64 * variant.vector_bytes();
     [n * segments * sums, n * segments * near, n * results, n * capacity as u64 * 4]
 }
 
-impl Buffers {
+impl EvaluationBuffers {
     /// Grows the buffers for an evaluation. True if any was reallocated.
     pub fn fit(
         &mut self,
@@ -120,13 +120,13 @@ impl Buffers {
         self.sums.as_ref().filter(|sums| sums.usage().contains(wgpu::BufferUsages::MAP_READ))
     }
 
-    /// The kernels of a variant bound to the buffers, which must exist ([`Buffers::fit`]). Bindings
-    /// are reused until the buffers change.
+    /// The kernels of a variant bound to the buffers, which must exist
+    /// ([`EvaluationBuffers::fit`]). Bindings are reused until the buffers change.
     pub fn bind(
         &mut self,
         gpu: &Gpu,
         variant: DirectVariant,
-        kernels: &Kernels,
+        kernels: &VariantKernels,
         batch: &Batch,
     ) -> Result<BoundKernels> {
         let has_lists = kernels.lists.is_some();
@@ -139,7 +139,12 @@ impl Buffers {
         Ok(bound)
     }
 
-    fn bind_anew(&self, gpu: &Gpu, kernels: &Kernels, batch: &Batch) -> Result<BoundKernels> {
+    fn bind_anew(
+        &self,
+        gpu: &Gpu,
+        kernels: &VariantKernels,
+        batch: &Batch,
+    ) -> Result<BoundKernels> {
         let bind = |kernel: &ComputeKernel, buffers: &[&Option<wgpu::Buffer>]| {
             let mut resources = Vec::with_capacity(buffers.len() + 1);
             for &buffer in buffers {
@@ -169,8 +174,8 @@ impl Buffers {
     /// are omitted.
     pub fn copies(&self, bytes: [u64; 2]) -> Vec<(&wgpu::Buffer, std::ops::Range<u64>)> {
         let buffers = self.outputs();
-        let wanted = buffers.into_iter().zip(bytes).filter(|(_, bytes)| *bytes > 0);
-        wanted.filter_map(|(buffer, bytes)| buffer.map(|buffer| (buffer, 0..bytes))).collect()
+        let ranges = buffers.into_iter().zip(bytes).filter(|(_, bytes)| *bytes > 0);
+        ranges.filter_map(|(buffer, bytes)| buffer.map(|buffer| (buffer, 0..bytes))).collect()
     }
 
     /// Buffers that kernels write and the host reads: sums with nearest sources, lists.
@@ -180,7 +185,7 @@ impl Buffers {
 }
 
 /// Checks for out-of-bounds writes.
-impl Buffers {
+impl EvaluationBuffers {
     fn all_written(&self) -> [Option<&wgpu::Buffer>; 4] {
         let [sums, lists] = self.outputs();
         [self.partial_sums.as_ref(), self.neighbours.as_ref(), sums, lists]
@@ -194,7 +199,8 @@ impl Buffers {
         }
     }
 
-    /// Whether everything beyond the outputs of an evaluation is as [`Buffers::poison`] left it.
+    /// Whether everything beyond the outputs of an evaluation is as [`EvaluationBuffers::poison`]
+    /// left it.
     pub fn untouched(
         &self,
         gpu: &Gpu,

@@ -1,6 +1,6 @@
 //! The GPU as an engine for forces with derivatives, in three tiers of precision.
 //!
-//! [`GpuTiers`] stores the sources in its own units and computes in a [`Shape`] that fills the
+//! [`GpuTiers`] stores the sources in its own units and computes in a [`TierShape`] that fills the
 //! device for any number of sinks. [`tier`] tests whether a tier holds on an adapter.
 //!
 //! One shader text (`shaders/direct/forces.wgsl`) makes all tiers and orders, and the neighbour
@@ -11,7 +11,7 @@
 //! sums at its end; where lists are made, each row is a segment of its own.
 //! `shaders/direct/sum.wgsl` adds the segments in a fixed order and determines where each segment's
 //! part of a list begins. Few sinks get many rows, so that no thread is idle; many sinks get two
-//! per thread ([`Shape`]).
+//! per thread ([`TierShape`]).
 //!
 //! Sources stay on the device from call to call, in units that give f32 the longest reach
 //! (`frame`). Changed sources are uploaded in one transfer, and a kernel puts them in place
@@ -54,7 +54,7 @@ mod store;
 mod variant;
 mod widen;
 
-pub use crate::forces::shape::{Pairs, Shape};
+pub use crate::forces::shape::{Pairs, TierShape};
 pub use engine::GpuTiers;
 pub use fitted::{Fitted, FittedShapes, sinks_class, sources_class};
 pub(crate) use frame::TierFrame;
@@ -62,4 +62,4 @@ pub(crate) use rows::three_parts;
 pub use self_test::{double_single, tier, verdict};
 #[cfg(not(target_arch = "wasm32"))]
 pub use several::SeveralTiers;
-pub use variant::{DirectVariant, Near};
+pub use variant::{DirectVariant, NeighbourOutput};

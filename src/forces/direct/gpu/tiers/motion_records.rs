@@ -21,7 +21,7 @@ const ROWS: usize = 6;
 const FAR: f64 = 8.0;
 
 /// Factors for making records, computed once for many.
-pub(super) struct Scale {
+pub(super) struct RecordScale {
     precision: Precision,
     origin: DVec3,
     drift: DVec3,
@@ -43,7 +43,7 @@ pub(super) struct Scale {
 /// Velocity and acceleration above which the unit of velocity is too small.
 const FASTEST: f64 = 256.0;
 
-impl Scale {
+impl RecordScale {
     /// For this frame, chosen when the heaviest body had the mass `heaviest`.
     pub fn of(precision: Precision, frame: &TierFrame, heaviest: f64) -> Self {
         let inside = &frame.frame;
@@ -153,7 +153,7 @@ pub(super) fn has_snap(high: [DVec3; 2]) -> bool {
 /// Changes to be written in upload format, of `each` words: a word with the source's index, then
 /// its record.
 pub(super) struct Staging<'a> {
-    pub scale: &'a Scale,
+    pub scale: &'a RecordScale,
     pub with_snap: bool,
     pub sources: Arrivals<'a>,
     pub staging: &'a mut [Word],
@@ -203,7 +203,7 @@ mod tests {
     fn rows_match_scalar_conversion() {
         let bodies = TestBodies::new(60, 3);
         let frame = TierFrame::of(&bodies.sources(60), Precision::DoubleSingle);
-        let scale = Scale::of(Precision::DoubleSingle, &frame, 1.0);
+        let scale = RecordScale::of(Precision::DoubleSingle, &frame, 1.0);
         for k in 0..60 {
             let (x, v, a) = (bodies.position[k], bodies.velocity[k], bodies.acceleration[k]);
             let time = [0.1, -1e-7, -0.0][k % 3] * (k as f64 + 1.0 / 3.0);

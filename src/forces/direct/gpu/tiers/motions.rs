@@ -5,9 +5,9 @@ use glam::DVec3;
 use minijinja::context;
 use rayon::prelude::*;
 
-use super::changes::{Bound, Changes};
+use super::changes::{CachedBinding, Changes};
 use super::frame::TierFrame;
-use super::motion_records::{MOST_WORDS, Scale, Staging, WORDS_TO_JERK, has_snap};
+use super::motion_records::{MOST_WORDS, RecordScale, Staging, WORDS_TO_JERK, has_snap};
 use super::records::{MANY, first_refused, in_wide_registers};
 use super::rows::{Word, three_parts};
 use crate::error::{Error, Result};
@@ -24,7 +24,7 @@ type Text = [bool; 2];
 
 /// Sources with their motion, and their copy on the device.
 #[derive(Debug)]
-pub(super) struct Motions {
+pub(super) struct MovingStore {
     precision: Precision,
     pairs: Pairs,
     pub frame: TierFrame,
@@ -42,13 +42,13 @@ pub(super) struct Motions {
     /// Time and order for which the device's predicted sources are up to date.
     predicted: Option<(Option<u64>, bool)>,
     sources: Option<wgpu::Buffer>,
-    kernels: Vec<(Text, ComputeKernel, Bound)>,
+    kernels: Vec<(Text, ComputeKernel, CachedBinding)>,
     /// A body has left the frame: before the next upload a new frame is chosen and all records are
     /// rewritten.
     needs_new_frame: bool,
 }
 
-impl Motions {
+impl MovingStore {
     pub fn new(precision: Precision, pairs: Pairs) -> Self {
         Self {
             precision,
@@ -122,7 +122,7 @@ impl Motions {
         let had_snap = self.with_snap;
         self.with_snap |= (0..sources.len()).any(|k| has_snap(sources.high(k)));
         let (mut refused, mut record) = (None, [Word::default(); MOST_WORDS]);
-        let scale = Scale::of(self.precision, &self.frame, self.heaviest);
+        let scale = RecordScale::of(self.precision, &self.frame, self.heaviest);
         let words = self.words();
         let mut table = self.table.write();
         for (k, (place, low)) in sources.places.iter().zip(sources.low).enumerate() {
@@ -149,7 +149,7 @@ impl Motions {
     /// Computes the records of distinct sources. `Some(false)`: one does not fit the frame, the
     /// range or the record length; `None`: a source occurs twice.
     fn stage(&mut self, gpu: &Gpu, sources: &Arrivals) -> Option<bool> {
-        let scale = Scale::of(self.precision, &self.frame, self.heaviest);
+        let scale = RecordScale::of(self.precision, &self.frame, self.heaviest);
         let words = self.words();
         let (each, with_snap, scale) = (words + 1, self.with_snap, &scale);
         let Arrivals { places, low, high } = *sources;
@@ -227,7 +227,7 @@ impl Motions {
     }
 
     /// The device's buffer of sources, predicted in `batch` for forces of this order. Needs at
-    /// least one source, and [`Motions::settle`] before.
+    /// least one source, and [`MovingStore::settle`] before.
     ///
     /// # Errors
     /// A body or a time out of the tier's range; a kernel that does not compile.
@@ -244,7 +244,7 @@ impl Motions {
         }
         let refused = {
             let (table, words) = (self.table.read(), self.words());
-            let scale = Scale::of(self.precision, &self.frame, self.heaviest);
+            let scale = RecordScale::of(self.precision, &self.frame, self.heaviest);
             let make = |j: usize, out: &mut [Word]| {
                 let (low, high) = table.source(j);
                 scale.record(low, high, out)
@@ -313,7 +313,7 @@ impl Motions {
             let params = Binding::Params(size_of::<PredictParams>() as u64);
             let bindings = [Binding::Read, Binding::Write, params];
             let kernel = compile(gpu, name, &text, &bindings, Checks::default()).await?;
-            self.kernels.push((which, kernel, Bound::default()));
+            self.kernels.push((which, kernel, CachedBinding::default()));
         }
         let drift = DVec3::from(frame.velocity) / frame.velocity_unit();
         let narrow = |v: DVec3| [v.x as f32, v.y as f32, v.z as f32, 0.0];

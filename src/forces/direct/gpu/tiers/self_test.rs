@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use glam::DVec3;
 
-use super::{GpuTiers, Pairs, Shape};
+use super::{GpuTiers, Pairs, TierShape};
 use crate::error::Result;
 use crate::forces::direct::Reference;
 use crate::forces::test_bodies::Random;
@@ -218,7 +218,7 @@ async fn prove(
     precision: Precision,
     pairs: Pairs,
 ) -> Result<std::result::Result<(), String>> {
-    let shape = Shape { p: 8, q: 8, r: 1, u: 8, l: 1, slices: 1 };
+    let shape = TierShape { p: 8, q: 8, r: 1, u: 8, l: 1, slices: 1 };
     for (what, problem) in [("near bodies", near()), ("sums of many bodies", uneven())] {
         let (sources, sinks) = problem;
         let mut engine = GpuTiers::unproven(Arc::clone(gpu), precision, pairs)

@@ -10,8 +10,8 @@ use super::{FittedShapes, GpuTiers};
 use crate::error::{Error, Result};
 use crate::exchange::equal_shares;
 use crate::forces::{
-    Arrivals, Capabilities, DeviceEngine, ForceEngine, Forces, Interfaces, MovingSources, Order,
-    Outputs, Precision, SharedTable, Sinks, Sources,
+    Arrivals, DeviceEngine, EngineCapabilities, ForceEngine, Forces, Interfaces, MovingSources,
+    Order, Outputs, Precision, SharedTable, Sinks, Sources,
 };
 use crate::gpu::{DeviceClass, Gpu};
 
@@ -91,8 +91,8 @@ impl ForceEngine for SeveralTiers {
         Order::Snap
     }
 
-    fn capabilities(&self) -> Capabilities<'_> {
-        Capabilities::default()
+    fn capabilities(&self) -> EngineCapabilities<'_> {
+        EngineCapabilities::default()
     }
 
     fn interfaces(&mut self) -> Interfaces<'_> {

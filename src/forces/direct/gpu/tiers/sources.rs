@@ -2,8 +2,8 @@
 
 use super::changes::Changes;
 use super::frame::TierFrame;
-use super::motions::Motions;
-use super::store::Store;
+use super::motions::MovingStore;
+use super::store::SourceStore;
 use crate::error::Result;
 use crate::forces::Order;
 use crate::gpu::{Batch, Gpu};
@@ -12,9 +12,9 @@ use crate::gpu::{Batch, Gpu};
 #[derive(Debug)]
 pub(super) enum DeviceSources {
     /// Set by [`crate::forces::ForceEngine::set_sources`].
-    Still(Box<Store>),
+    Still(Box<SourceStore>),
     /// Set by [`crate::forces::MovingSources::share`].
-    Moving(Box<Motions>),
+    Moving(Box<MovingStore>),
 }
 
 impl DeviceSources {

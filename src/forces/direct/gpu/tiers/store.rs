@@ -3,7 +3,7 @@
 use glam::DVec3;
 
 use super::changes::Changes;
-use super::frame::{Entry, TierFrame};
+use super::frame::{BodyMotion, TierFrame};
 use super::records::first_refused;
 use super::rows::Word;
 use crate::error::{Error, Result};
@@ -13,7 +13,7 @@ use crate::gpu::{Batch, Gpu};
 
 /// Sources of an engine.
 #[derive(Debug)]
-pub(super) struct Store {
+pub(super) struct SourceStore {
     precision: Precision,
     pub frame: TierFrame,
     /// Positions in the caller's units: distances of neighbours are computed from them.
@@ -24,7 +24,7 @@ pub(super) struct Store {
     pub changes: Changes,
 }
 
-impl Store {
+impl SourceStore {
     pub fn new(precision: Precision) -> Self {
         Self {
             precision,
@@ -154,9 +154,9 @@ impl Store {
     }
 }
 
-fn entry(sources: &Sources, k: usize) -> Entry {
+fn entry(sources: &Sources, k: usize) -> BodyMotion {
     let or_zero = |of: &[DVec3]| of.get(k).copied().unwrap_or(DVec3::ZERO);
-    Entry {
+    BodyMotion {
         position: sources.position[k],
         velocity: or_zero(sources.velocity),
         acceleration: or_zero(sources.acceleration),
@@ -166,7 +166,7 @@ fn entry(sources: &Sources, k: usize) -> Entry {
 
 /// The error for entry `k`, which is body `j`.
 fn out_of_range(sources: &Sources, k: usize, j: usize, precision: Precision) -> Error {
-    let Entry { position, velocity, acceleration, last } = entry(sources, k);
+    let BodyMotion { position, velocity, acceleration, last } = entry(sources, k);
     Error::Body {
         index: j,
         id: j as u64,

@@ -2,7 +2,7 @@
 
 use minijinja::{Value, context};
 
-use super::{Pairs, Shape, TierFrame};
+use super::{Pairs, TierFrame, TierShape};
 use crate::error::Result;
 use crate::forces::{Order, Precision};
 use crate::gpu::layout::{DirectParams, VEC4};
@@ -10,7 +10,7 @@ use crate::gpu::{Binding, template};
 
 /// What kernels return about the sources around a sink.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Near {
+pub enum NeighbourOutput {
     /// Nothing.
     Nothing,
     /// The nearest source.
@@ -23,13 +23,13 @@ pub enum Near {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DirectVariant {
     /// Workgroup shape.
-    pub shape: Shape,
+    pub shape: TierShape,
     /// The tier.
     pub precision: Precision,
     /// The highest derivative.
     pub order: Order,
     /// Neighbour output.
-    pub near: Near,
+    pub near: NeighbourOutput,
     /// Whether eps is so large that no pair has the distance 0, which would make sums infinite.
     /// Relevant only if `refined`.
     pub softened: bool,
@@ -86,15 +86,16 @@ impl DirectVariant {
 
     /// These kernels with one slice: the same for all numbers of slices.
     pub(super) fn unsliced(&self) -> Self {
-        Self { shape: Shape { slices: 1, ..self.shape }, ..*self }
+        Self { shape: TierShape { slices: 1, ..self.shape }, ..*self }
     }
 
     fn values(&self, fill: bool) -> Value {
-        let Shape { p, q, r, u, l, .. } = self.shape;
+        let TierShape { p, q, r, u, l, .. } = self.shape;
         let pairs = self.precision == Precision::DoubleSingle;
         let order = self.order as u32;
         // Whether neighbour distances need more precise positions than the forces do.
-        let close = self.precision == Precision::Single && (self.near > Near::Nothing || fill);
+        let close =
+            self.precision == Precision::Single && (self.near > NeighbourOutput::Nothing || fill);
         context! {
             p, q, r, u, l, order, pairs, fill, close,
             parts => self.parts(fill),
@@ -103,8 +104,8 @@ impl DirectVariant {
             fence => self.pairs.fence,
             fused => self.pairs.fused,
             refined => self.refined,
-            neighbours => self.near > Near::Nothing && !fill,
-            listed => self.near == Near::Listed,
+            neighbours => self.near > NeighbourOutput::Nothing && !fill,
+            listed => self.near == NeighbourOutput::Listed,
             meets => self.meets() && !fill,
             // From here on rows are added in pairs.
             half => q.next_power_of_two() / 2,
@@ -123,7 +124,7 @@ impl DirectVariant {
     /// The fields of a record that the kernel reads, and their total number of words.
     fn parts(&self, fill: bool) -> Vec<(&'static str, u32)> {
         let order = if fill { Order::Acceleration } else { self.order };
-        let near = self.near > Near::Nothing || fill;
+        let near = self.near > NeighbourOutput::Nothing || fill;
         let parts: &[(&str, u32, bool)] = match self.precision {
             Precision::DoubleSingle => &[
                 ("position", 0, true),
@@ -146,7 +147,7 @@ impl DirectVariant {
     /// Whether the rows of a slice are summed in the workgroup before they are written. Lists are
     /// made row by row.
     pub fn meets(&self) -> bool {
-        self.shape.q > 1 && self.near < Near::Listed
+        self.shape.q > 1 && self.near < NeighbourOutput::Listed
     }
 
     /// Segments of the sources, each with its own partial sums.
@@ -162,7 +163,7 @@ impl DirectVariant {
 
     /// `vec4` results per sink: its sums, and its nearest source.
     pub fn results(&self) -> usize {
-        self.sums() + usize::from(self.near > Near::Nothing)
+        self.sums() + usize::from(self.near > NeighbourOutput::Nothing)
     }
 
     /// `vec4` sums per segment and sink.
@@ -178,7 +179,7 @@ impl DirectVariant {
     /// Bytes of workgroup memory of the force kernel.
     pub fn workgroup_memory(&self) -> u64 {
         let parts = self.parts(false).len() as u64;
-        let near = self.meets() && self.near > Near::Nothing;
+        let near = self.meets() && self.near > NeighbourOutput::Nothing;
         let meeting = if near { u64::from(self.shape.threads()) } else { 0 };
         (u64::from(self.shape.tile()) * parts + meeting) * self.vector_bytes()
     }
@@ -195,7 +196,9 @@ mod tests {
         let mut checked = 0;
         for (precision, _) in Precision::ALL {
             for order in [Order::Acceleration, Order::Jerk, Order::Snap] {
-                for near in [Near::Nothing, Near::Nearest, Near::Listed] {
+                for near in
+                    [NeighbourOutput::Nothing, NeighbourOutput::Nearest, NeighbourOutput::Listed]
+                {
                     for fence in [false, true] {
                         if precision != Precision::DoubleSingle && fence {
                             continue;
@@ -211,20 +214,20 @@ mod tests {
                             if refined && precision != Precision::DoubleSingle {
                                 continue;
                             }
-                            let shape = Shape { p, q, r, u, l, slices: 1 };
+                            let shape = TierShape { p, q, r, u, l, slices: 1 };
                             shape.validate().unwrap();
                             let variant = DirectVariant {
                                 shape,
                                 precision,
                                 order,
                                 near,
-                                softened: near == Near::Nearest,
+                                softened: near == NeighbourOutput::Nearest,
                                 pairs: Pairs { fence, fused },
                                 brief: order < Order::Snap && r == 1,
                                 refined,
                             };
                             let mut texts = vec![variant.forces().unwrap(), variant.sum().unwrap()];
-                            if near == Near::Listed && order == Order::Acceleration {
+                            if near == NeighbourOutput::Listed && order == Order::Acceleration {
                                 texts.push(variant.lists().unwrap());
                             }
                             let languages: &[_] = match precision {
@@ -275,12 +278,12 @@ mod tests {
 
     #[test]
     fn f64_is_refused_where_no_driver_takes_it() {
-        let shape = Shape { p: 8, q: 8, r: 1, u: 16, l: 2, slices: 1 };
+        let shape = TierShape { p: 8, q: 8, r: 1, u: 16, l: 2, slices: 1 };
         let variant = DirectVariant {
             shape,
             precision: Precision::Double,
             order: Order::Jerk,
-            near: Near::Nothing,
+            near: NeighbourOutput::Nothing,
             softened: true,
             pairs: Pairs::NONE,
             brief: true,

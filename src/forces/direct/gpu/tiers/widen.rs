@@ -3,10 +3,10 @@
 use glam::DVec3;
 use rayon::prelude::*;
 
-use super::frame::Units;
+use super::frame::ResultUnits;
 use super::records::{MANY, Wide, in_wide_registers};
-use super::{DirectVariant, Near};
-use crate::forces::{Forces, Lists, NO_SOURCE, Precision};
+use super::{DirectVariant, NeighbourOutput};
+use crate::forces::{Forces, NO_SOURCE, NeighbourLists, Precision};
 
 /// Converts sums and nearest sources into `out`, which has space for the requested outputs.
 /// `words`: sums with nearest sources. `distance_of` returns the distance of a sink from its
@@ -14,20 +14,20 @@ use crate::forces::{Forces, Lists, NO_SOURCE, Precision};
 pub(super) fn answers(
     words: &[u32],
     variant: &DirectVariant,
-    units: &Units,
+    units: &ResultUnits,
     distance_of: impl Fn(usize, u32) -> f64 + Sync,
     out: &mut Forces,
 ) {
     let Forces { acceleration, jerk, snap, potential, nearest, nearest_distance, .. } = out;
     // A task takes 256 sinks: waking other threads takes as long as several hundred.
-    let mut tasks: Vec<Task<_>> = Vec::new();
+    let mut tasks: Vec<SinkOutputs<_>> = Vec::new();
     let (mut jerk, mut snap) = (jerk.chunks_mut(EACH), snap.chunks_mut(EACH));
     let (mut potential, mut nearest) = (potential.chunks_mut(EACH), nearest.chunks_mut(EACH));
     let mut distance = nearest_distance.chunks_mut(EACH);
     let is_large = acceleration.len() >= MANY;
     let words = words.chunks(EACH * words_of(variant));
     for (k, (acceleration, words)) in acceleration.chunks_mut(EACH).zip(words).enumerate() {
-        let task = Task {
+        let task = SinkOutputs {
             variant,
             units,
             distance_of: &distance_of,
@@ -52,9 +52,9 @@ pub(super) fn answers(
 const EACH: usize = 256;
 
 /// Outputs to be filled for some sinks; those not requested are empty.
-struct Task<'a, D> {
+struct SinkOutputs<'a, D> {
     variant: &'a DirectVariant,
-    units: &'a Units,
+    units: &'a ResultUnits,
     distance_of: &'a D,
     first: usize,
     words: &'a [u32],
@@ -66,7 +66,7 @@ struct Task<'a, D> {
     distance: &'a mut [f64],
 }
 
-impl<D: Fn(usize, u32) -> f64> Wide for Task<'_, D> {
+impl<D: Fn(usize, u32) -> f64> Wide for SinkOutputs<'_, D> {
     type Done = ();
 
     #[inline(always)]
@@ -84,7 +84,7 @@ fn words_of(variant: &DirectVariant) -> usize {
     variant.results() * variant.vector_bytes() as usize / size_of::<u32>()
 }
 
-impl<D: Fn(usize, u32) -> f64> Task<'_, D> {
+impl<D: Fn(usize, u32) -> f64> SinkOutputs<'_, D> {
     /// `values` decodes the four components of a sum from its words.
     #[inline(always)]
     fn fill<const WORDS: usize>(self, values: impl Fn(&[u32; WORDS]) -> [f64; 4]) {
@@ -149,7 +149,7 @@ fn wide(words: &[u32], at: usize) -> f64 {
 /// The nearest source (1) or the number of sources within the radius (2) from this sink's words.
 #[inline(always)]
 fn neighbour(row: &[u32], variant: &DirectVariant, which: usize) -> u32 {
-    if variant.near == Near::Nothing {
+    if variant.near == NeighbourOutput::Nothing {
         return NO_SOURCE;
     }
     let at = 4 * variant.sums() + which;
@@ -168,7 +168,7 @@ pub(super) fn lists(
     n: usize,
     (each, requested): (usize, usize),
     is_within: impl Fn(usize, u32) -> bool,
-    out: &mut Lists,
+    out: &mut NeighbourLists,
 ) {
     let mut list = Vec::new();
     for (i, row) in copied[0].chunks_exact(words_of(variant)).take(n).enumerate() {

@@ -61,9 +61,11 @@ fn on_ranks(
             .map(|(member, home)| {
                 scope.spawn(move || {
                     let ranks = Ranks::new(Box::new(member), 0);
-                    let mut tree =
-                        HostTree::new(crate::forces::direct::cpu::Kernel::available()[0], config);
-                    tree.domains = Some(Domains { generosities, ..Domains::new(ranks) });
+                    let mut tree = HostTree::new(
+                        crate::forces::direct::cpu::InstructionSet::available()[0],
+                        config,
+                    );
+                    tree.domains = Some(RankDomains { generosities, ..RankDomains::new(ranks) });
                     let mut engine = CpuTree::of(tree);
                     let found = calls(&mut engine, &part_of_bodies(bodies, &home), eps);
                     (found, home, engine.evaluator.domains.unwrap().repeats)

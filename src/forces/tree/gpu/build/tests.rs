@@ -46,11 +46,11 @@ fn every_text_validates_and_translates() {
             // Only moments and groups depend on the rule.
             let names = if k == 0 { &NAMES[..] } else { &NAMES[10..13] };
             let rebuilt = TreeShape { rebuild: Rebuild::Every(4), ..shape };
-            let usual = names.iter().map(|name| (name, text(name, &shape, false, None).unwrap()));
-            let kept = [false, true].map(|again| text("gather", &rebuilt, again, None).unwrap());
-            let kept = kept.into_iter().map(|text| (&"gather", text));
+            let plain = names.iter().map(|name| (name, text(name, &shape, false, None).unwrap()));
+            let reused = [false, true].map(|again| text("gather", &rebuilt, again, None).unwrap());
+            let reused = reused.into_iter().map(|text| (&"gather", text));
             let own = (&"own", text("own", &shape, false, Some(&field)).unwrap());
-            for (name, text) in usual.chain(kept).chain([own]) {
+            for (name, text) in plain.chain(reused).chain([own]) {
                 for language in [Language::SpirV, Language::Msl, Language::Hlsl] {
                     for checks in [Checks::On, Checks::Off] {
                         let out = translate(name, &text, language, checks);
@@ -79,7 +79,7 @@ fn mean_acceleration_does_not_overflow_32_bits() {
     let mut params = Params::new(&gpu, "params", PARAMS_ROWS);
     let vectors = |label| crate::gpu::storage(&gpu, label, N as usize);
     let (bodies, accelerations, partial_sums) = (vectors("bodies"), vectors("a"), vectors("sums"));
-    let bound = Bound {
+    let bound = TreeResources {
         gpu: &gpu,
         shape: &shape,
         buffers: &buffers,

@@ -6,7 +6,7 @@ use bytemuck::{Pod, Zeroable};
 use minijinja::context;
 
 use super::MOST_PARTS;
-use super::io::{Io, Shared};
+use super::io::{Io, PartResources};
 use crate::error::Result;
 use crate::exchange::{self, Exchange, Member};
 use crate::forces::tree::domains::cut::part_of;
@@ -177,8 +177,8 @@ pub(super) struct Migration {
 }
 
 impl Migration {
-    pub async fn new(io: &Io, shared: &Shared<'_>) -> Result<Self> {
-        let Shared { buffers, bodies, checks, .. } = *shared;
+    pub async fn new(io: &Io, shared: &PartResources<'_>) -> Result<Self> {
+        let PartResources { buffers, bodies, checks, .. } = *shared;
         let room = bodies.capacity() / 16 + 1024;
         let cuts = io.gpu.words("cuts", 2 * MOST_PARTS as u64);
         let records = storage(&io.gpu, "bodies that leave", 4 * room as usize);

@@ -5,7 +5,7 @@ use std::ops::Range;
 use bytemuck::{Pod, Zeroable};
 use minijinja::context;
 
-use super::io::{Io, Shared};
+use super::io::{Io, PartResources};
 use crate::error::Result;
 use crate::exchange::{self, Member};
 use crate::forces::tree::gpu::build::dispatch;
@@ -33,7 +33,7 @@ pub(super) struct Question {
 
 /// The questions of all ranks, in the order of these.
 #[derive(Default)]
-pub(super) struct Asked {
+pub(super) struct GatheredQuestions {
     own: Vec<Question>,
     counts: Vec<usize>,
     all: Vec<Question>,
@@ -44,16 +44,16 @@ pub(super) struct Crowds {
     ask: BoundKernel,
     answer: BoundKernel,
     pub questions: wgpu::Buffer,
-    asked: wgpu::Buffer,
+    received: wgpu::Buffer,
     answers: wgpu::Buffer,
 }
 
 impl Crowds {
-    pub async fn new(io: &Io, shared: &Shared<'_>) -> Result<Self> {
-        let Shared { buffers, checks, .. } = *shared;
+    pub async fn new(io: &Io, shared: &PartResources<'_>) -> Result<Self> {
+        let PartResources { buffers, checks, .. } = *shared;
         let groups = buffers.count.div_ceil(GROUP as u32) as usize + 1;
         let questions = storage(&io.gpu, "questions", 2 * groups);
-        let asked = storage(&io.gpu, "questions of others", 2 * AT_ONCE);
+        let received = storage(&io.gpu, "questions of others", 2 * AT_ONCE);
         let answers = io.gpu.words("answers", 2 * AT_ONCE as u64);
         use Binding::{Read, Write};
         let TreeBuffers { groups, keys, state, tally, .. } = buffers;
@@ -64,9 +64,9 @@ impl Crowds {
         let bound =
             [(Read, groups), (Read, keys), (Read, state), (Write, &questions), (Write, tally)];
         let ask = kernel("ask", &bound, false).await?;
-        let bound = [(Read, keys), (Read, state), (Read, &asked), (Write, &answers)];
+        let bound = [(Read, keys), (Read, state), (Read, &received), (Write, &answers)];
         let answer = kernel("answer", &bound, true).await?;
-        Ok(Self { ask, answer, questions, asked, answers })
+        Ok(Self { ask, answer, questions, received, answers })
     }
 
     /// Records the questions, after the groups of `inside` bodies.
@@ -78,11 +78,16 @@ impl Crowds {
     ///
     /// # Errors
     /// As of [`exchange::gather`].
-    pub fn ask(&self, io: &mut Io, member: &mut Member, own: Vec<Question>) -> Result<Asked> {
+    pub fn ask(
+        &self,
+        io: &mut Io,
+        member: &mut Member,
+        own: Vec<Question>,
+    ) -> Result<GatheredQuestions> {
         let of = exchange::gather(member, &own)?;
         let all = of.concat();
-        io.write(&self.asked, 0, &all[..all.len().min(AT_ONCE)]);
-        Ok(Asked { own, counts: of.iter().map(Vec::len).collect(), all })
+        io.write(&self.received, 0, &all[..all.len().min(AT_ONCE)]);
+        Ok(GatheredQuestions { own, counts: of.iter().map(Vec::len).collect(), all })
     }
 
     /// Records the answers to `count` questions that have been written.
@@ -102,17 +107,17 @@ impl Crowds {
         &self,
         pass: &mut wgpu::ComputePass<'_>,
         params: &mut Params<TreeParams>,
-        asked: &Asked,
+        gathered: &GatheredQuestions,
         most: u32,
     ) {
-        if !asked.all.is_empty() {
-            self.record_answers_to(pass, params, asked.all.len().min(AT_ONCE) as u32, most);
+        if !gathered.all.is_empty() {
+            self.record_answers_to(pass, params, gathered.all.len().min(AT_ONCE) as u32, most);
         }
     }
 
     /// See [`Crowds::record_answers`].
-    pub fn answers(&self, asked: &Asked) -> (&wgpu::Buffer, Range<u64>) {
-        (&self.answers, 0..8 * asked.all.len().min(AT_ONCE) as u64)
+    pub fn answers(&self, gathered: &GatheredQuestions) -> (&wgpu::Buffer, Range<u64>) {
+        (&self.answers, 0..8 * gathered.all.len().min(AT_ONCE) as u64)
     }
 
     /// The groups of this rank that are scattered by the bodies of all; `answers` are those to the
@@ -124,16 +129,16 @@ impl Crowds {
         &self,
         (io, build): (&mut Io, &mut Build),
         member: &mut Member,
-        asked: &Asked,
+        gathered: &GatheredQuestions,
         answers: &[u32],
     ) -> Result<Vec<u32>> {
-        if asked.all.is_empty() {
+        if gathered.all.is_empty() {
             return Ok(Vec::new());
         }
         let most = io.gpu.limits.workgroups;
         let mut found: Vec<[u32; 2]> = bytemuck::pod_collect_to_vec(answers);
-        for chunk in asked.all.chunks(AT_ONCE).skip(1) {
-            io.write(&self.asked, 0, chunk);
+        for chunk in gathered.all.chunks(AT_ONCE).skip(1) {
+            io.write(&self.received, 0, chunk);
             let count = chunk.len() as u32;
             let read = io
                 .submit(
@@ -147,14 +152,14 @@ impl Crowds {
         }
         let mut found = found.into_iter();
         let answers: Vec<Vec<[u32; 2]>> =
-            asked.counts.iter().map(|count| found.by_ref().take(*count).collect()).collect();
+            gathered.counts.iter().map(|count| found.by_ref().take(*count).collect()).collect();
         let answers = exchange::send_each(member, &answers)?;
         let is_scattered = |k: usize| {
             let total =
                 |which: usize| answers.iter().map(|of| of[k][which] as usize).sum::<usize>();
             total(0) > CROWD && total(1) > CROWD
         };
-        let own = asked.own.iter().enumerate();
+        let own = gathered.own.iter().enumerate();
         Ok(own.filter(|(k, _)| is_scattered(*k)).map(|(_, question)| question.group).collect())
     }
 }

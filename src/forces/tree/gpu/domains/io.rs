@@ -19,7 +19,7 @@ pub(super) type Copy<'a> = (&'a wgpu::Buffer, u64, &'a wgpu::Buffer, u64, u64);
 
 /// What the kernels of all stages are bound to.
 #[derive(Clone, Copy)]
-pub(super) struct Shared<'a> {
+pub(super) struct PartResources<'a> {
     pub buffers: &'a TreeBuffers,
     pub partial_sums: &'a wgpu::Buffer,
     pub bodies: &'a PartBodies,
@@ -130,9 +130,9 @@ impl Io {
         for (from, from_at, to, to_at, bytes) in copies.iter().filter(|copy| copy.4 > 0) {
             encoder.copy_buffer_to_buffer(from, *from_at, to, *to_at, *bytes);
         }
-        let wanted: Vec<_> = reads.iter().filter(|(_, range)| !range.is_empty()).cloned().collect();
-        if !wanted.is_empty() {
-            self.readback.record(&self.gpu.device, &mut encoder, &wanted);
+        let ranges: Vec<_> = reads.iter().filter(|(_, range)| !range.is_empty()).cloned().collect();
+        if !ranges.is_empty() {
+            self.readback.record(&self.gpu.device, &mut encoder, &ranges);
         }
         self.params.upload(&self.gpu);
         build.end_submission(&self.gpu);
@@ -148,7 +148,7 @@ impl Io {
         let begun = Instant::now();
         self.gpu.finish_within(submission, patience).await?;
         self.device_secs += begun.elapsed().as_secs_f64();
-        if wanted.is_empty() {
+        if ranges.is_empty() {
             return Ok(look(&vec![&[][..]; reads.len()]));
         }
         let spread = |arrived: &[&[u32]]| {

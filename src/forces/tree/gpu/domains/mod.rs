@@ -40,18 +40,18 @@ use std::sync::Arc;
 use self::bodies::Migration;
 pub use self::bodies::{PartBodies, Placed};
 use self::groups::Crowds;
-use self::io::{Io, Shared};
+use self::io::{Io, PartResources};
 use self::order::Ordering;
 use self::sent::Sending;
 use self::top::Common;
-use self::walks::{Grouping, Listed, Walked, Work};
-use super::balance::Balance;
+use self::walks::{Grouping, ListedGroups, PartWork, Walked};
+use super::balance::BalanceKernels;
 use super::buffers::TALLY;
 use super::build::PARAMS_ROWS;
 use super::forces::MOST_PIECES;
-use super::walk::Output;
+use super::walk::WalkOutput;
 use super::{
-    Bound, Build, Field, ReceivedRoom, Strengths, TreeBuffers, TreeShape, Walk, WalkVariant,
+    Build, Field, ReceivedRoom, Strengths, TreeBuffers, TreeResources, TreeShape, Walk, WalkVariant,
 };
 use crate::error::{Error, Result};
 use crate::exchange::{self, Exchange, Member};
@@ -103,18 +103,18 @@ pub enum Outcome {
 }
 
 /// A walk and the choice of cells for it.
-struct Rule {
+struct RuleKernels {
     walk: Walk,
     select: sent::Select,
     floor: Option<BoundKernel>,
 }
 
 /// Forces by one configuration.
-struct Forces {
+struct ConfiguredForces {
     build: Build,
-    rule: Rule,
-    first: Option<Rule>,
-    balance: Option<Balance>,
+    rule: RuleKernels,
+    first: Option<RuleKernels>,
+    balance: Option<BalanceKernels>,
 }
 
 /// A part of a tree on a device.
@@ -122,8 +122,8 @@ pub struct PartTree {
     field: Field,
     shape: TreeShape,
     /// For accelerations; for energies, bound on the first request.
-    forces: Forces,
-    potential: Option<Forces>,
+    forces: ConfiguredForces,
+    potential: Option<ConfiguredForces>,
     has_accelerations: bool,
     stages: Stages,
 }
@@ -174,12 +174,12 @@ struct Learnt {
     cuts_always: bool,
     /// [`MARGINS`], or others in tests.
     margins: &'static [f32],
-    report: Report,
+    report: PartReport,
 }
 
 /// What the evaluations of a part have come to.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Report {
+pub struct PartReport {
     /// How often forces were computed again because a walk had missed a cell.
     pub repeats: u64,
     /// Bodies in the part, and cells and bodies received, at the last evaluation.
@@ -257,7 +257,8 @@ impl PartTree {
         let params = Params::new(&gpu, "tree params", PARAMS_ROWS + MOST_PIECES + OTHER_ROWS);
         let io = Io::new(gpu, params);
         let checks = shape.checks;
-        let shared = Shared { buffers: &buffers, partial_sums: &partial_sums, bodies, checks };
+        let shared =
+            PartResources { buffers: &buffers, partial_sums: &partial_sums, bodies, checks };
         let migration = Migration::new(&io, &shared).await?;
         let ordering = Ordering::new(&io, &shared, &migration.records).await?;
         let common = Common::new(&io, &shared).await?;
@@ -298,7 +299,7 @@ impl PartTree {
                 greatest: [0; 2],
                 cuts_always: false,
                 margins: MARGINS,
-                report: Report::default(),
+                report: PartReport::default(),
             },
             buffers,
         };
@@ -309,13 +310,14 @@ impl PartTree {
     async fn bind(
         io: &Io,
         shape: &TreeShape,
-        shared: &Shared<'_>,
+        shared: &PartResources<'_>,
         common: &Common,
         sending: &Sending,
         field: &Field,
-    ) -> Result<Forces> {
-        let Shared { buffers, partial_sums, bodies, .. } = *shared;
-        let bound = Bound { gpu: &io.gpu, shape, buffers, partial_sums, params: &io.params };
+    ) -> Result<ConfiguredForces> {
+        let PartResources { buffers, partial_sums, bodies, .. } = *shared;
+        let bound =
+            TreeResources { gpu: &io.gpu, shape, buffers, partial_sums, params: &io.params };
         let body_buffers = &bodies.buffers;
         let (places, last) = (&body_buffers.position_mass, &body_buffers.acceleration);
         let build = Build::new(&bound, places, last, field.external.as_ref()).await?;
@@ -324,7 +326,7 @@ impl PartTree {
                 rule: opening.name(),
                 potential: field.potential,
                 expands,
-                ..WalkVariant::new(shape, field.guarded, Output::Forces)
+                ..WalkVariant::new(shape, field.guarded, WalkOutput::Forces)
             };
             let walk = Walk::new(&bound, variant, opening, field.softening).await?;
             let select = sending.select(io, shared, common, opening, shape.order).await?;
@@ -332,15 +334,15 @@ impl PartTree {
                 true => Some(walks::floor(io, shared).await?),
                 false => None,
             };
-            Ok::<_, Error>(Rule { walk, select, floor })
+            Ok::<_, Error>(RuleKernels { walk, select, floor })
         };
         let config = shape.config();
         let needs_first = shape.opening.needs_accelerations() && !field.has_accelerations;
         let first = if needs_first { Some(rule(&TreeConfig::FIRST, false).await?) } else { None };
         let rule = rule(&config.walked(), config.expands()).await?;
         let balance =
-            if field.is_closed { Some(Balance::new(&bound, places).await?) } else { None };
-        Ok(Forces { build, rule, first, balance })
+            if field.is_closed { Some(BalanceKernels::new(&bound, places).await?) } else { None };
+        Ok(ConfiguredForces { build, rule, first, balance })
     }
 
     /// Accelerations of the bodies at their places, and potentials if they were asked for:
@@ -395,7 +397,7 @@ impl PartTree {
     }
 
     /// What the last evaluation has come to.
-    pub fn report(&self) -> Report {
+    pub fn report(&self) -> PartReport {
         self.stages.learnt.report
     }
 
@@ -435,7 +437,7 @@ impl PartTree {
                 ..field.clone()
             };
             let (buffers, partial_sums) = (&stages.buffers, &stages.partial_sums);
-            let shared = Shared { buffers, partial_sums, bodies, checks: shape.checks };
+            let shared = PartResources { buffers, partial_sums, bodies, checks: shape.checks };
             let Stages { io, common, sending, .. } = &*stages;
             *with = Some(Self::bind(io, &shape, &shared, common, sending, &field).await?);
         }
@@ -460,12 +462,12 @@ impl Stages {
         &mut self,
         member: &mut Member,
         bodies: &mut PartBodies,
-        forces: &mut Forces,
+        forces: &mut ConfiguredForces,
         is_first: bool,
     ) -> Result<Outcome> {
         let rank = member.member();
         let most = self.io.gpu.limits.workgroups;
-        let Forces { build, rule, first, balance } = forces;
+        let ConfiguredForces { build, rule, first, balance } = forces;
         // More room for bodies is more room for everything.
 
         // The cube, and who has which bodies: both change rarely, so that bodies leave by the cube
@@ -480,8 +482,8 @@ impl Stages {
             self.io.write(&self.buffers.state, half, &[self.learnt.cut_in]);
         }
         let migration = &self.migration;
-        let mut wanted = vec![(&tally, tally::DISTANCES)];
-        wanted.extend(is_cut.then(|| migration.leaving(&tally)).into_iter().flatten());
+        let mut ranges = vec![(&tally, tally::DISTANCES)];
+        ranges.extend(is_cut.then(|| migration.leaving(&tally)).into_iter().flatten());
         let mut read = self
             .io
             .submit(
@@ -493,7 +495,7 @@ impl Stages {
                     }
                 },
                 &[],
-                &wanted,
+                &ranges,
             )
             .await?;
         let listed = read.split_off(1);
@@ -572,7 +574,7 @@ impl Stages {
         let stride = own.inside.checked_div(sampled).unwrap_or(1);
         let kernels = (&self.crowds, &self.sending);
         let grouping = Grouping::new(kernels, &buffers, own, (self.state.half, most));
-        let mut wanted = vec![
+        let mut ranges = vec![
             (&tally, 0..4 * u64::from(TALLY)),
             of(&near[0]),
             of(&near[1]),
@@ -582,7 +584,7 @@ impl Stages {
             (&buffers.state, 0..size_of::<TreeState>() as u64),
         ];
         if !is_first {
-            wanted.extend(grouping.wanted());
+            ranges.extend(grouping.ranges());
         }
         let mut read = self
             .io
@@ -605,11 +607,11 @@ impl Stages {
                     super::build::dispatch(pass, sample, row, (sampled, 256), most);
                 },
                 &[],
-                &wanted,
+                &ranges,
             )
             .await?;
         let lists = read.split_off(7);
-        let listed = (!is_first).then(|| Listed::new(&read[0], lists));
+        let listed = (!is_first).then(|| ListedGroups::new(&read[0], lists));
         let points = |words: &[u32]| -> Vec<PointMass> { bytemuck::pod_collect_to_vec(words) };
         let near = [points(&read[1]), points(&read[2])];
         let own_outside = points(&read[3]);
@@ -696,7 +698,8 @@ impl Stages {
         self.common.write(&mut self.io, &buffers, &everywhere, &tops);
         self.io.lap("common cells");
 
-        let mut work = Work { tops: &tops, has_moments: false, own, everywhere, cells, least: 0.0 };
+        let mut work =
+            PartWork { tops: &tops, has_moments: false, own, everywhere, cells, least: 0.0 };
         if let Some(first) = first.as_ref().filter(|_| is_first) {
             let walked =
                 self.walk(member, build, (first, None), (Strengths::Unknown, None), &work).await?;

@@ -6,7 +6,7 @@ use bytemuck::{Pod, Zeroable};
 use minijinja::context;
 
 use super::bodies::{Counts, Migration, PartBodies, Placed};
-use super::io::{Io, Shared};
+use super::io::{Io, PartResources};
 use crate::error::{Error, Result};
 use crate::exchange::{self, Exchange, Member};
 use crate::forces::tree::domains::cut::parts;
@@ -63,8 +63,8 @@ pub(super) struct Ordering {
 }
 
 impl Ordering {
-    pub async fn new(io: &Io, shared: &Shared<'_>, records: &wgpu::Buffer) -> Result<Self> {
-        let Shared { buffers, bodies, checks, .. } = *shared;
+    pub async fn new(io: &Io, shared: &PartResources<'_>, records: &wgpu::Buffer) -> Result<Self> {
+        let PartResources { buffers, bodies, checks, .. } = *shared;
         let [keys, order] = buffers.sorted();
         use Binding::{Read, Write};
         // The offsets of cells are not needed yet.

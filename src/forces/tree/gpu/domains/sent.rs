@@ -6,7 +6,7 @@ use std::sync::Arc;
 use minijinja::context;
 
 use super::bodies::Counts;
-use super::io::{Io, Shared};
+use super::io::{Io, PartResources};
 use super::top::{Common, MOST_ROOTS, Tops};
 use crate::error::Result;
 use crate::exchange::{self, Exchange, Member};
@@ -35,13 +35,13 @@ const NOT_SENT: u32 = u32::MAX;
 const THREADS: u32 = 256;
 
 /// The box around sinks: lower corner, least acceleration, upper corner, a word.
-type SinkBox = [f32; 8];
+type BoxWords = [f32; 8];
 
 /// BOXES in `shaders/tree/common.wgsl`, in bytes.
 pub(super) const BOXES: u64 = 4 * 287;
 
 /// Bytes and words of a box.
-const BOX: usize = size_of::<SinkBox>();
+const BOX: usize = size_of::<BoxWords>();
 const WORDS: usize = BOX / 4;
 
 /// The boxes that a part sends, which the others read in place.
@@ -54,10 +54,10 @@ impl AsRef<[u8]> for Boxes {
 }
 
 /// Joins boxes two by two. What one of them opens, both together do.
-fn joined(boxes: &[SinkBox]) -> Vec<u32> {
-    let pair = |pair: &[SinkBox]| {
+fn joined(boxes: &[BoxWords]) -> Vec<u32> {
+    let pair = |pair: &[BoxWords]| {
         let (a, b) = (pair[0], pair[pair.len() - 1]);
-        let both: SinkBox =
+        let both: BoxWords =
             std::array::from_fn(|k| if k < 4 { a[k].min(b[k]) } else { a[k].max(b[k]) });
         both.map(f32::to_bits)
     };
@@ -71,10 +71,10 @@ pub(super) struct Select {
 }
 
 /// Numbers of cells and bodies.
-type Sizes = [u32; 2];
+type MessageCounts = [u32; 2];
 
 /// Entries of a message.
-fn length([cells, bodies]: Sizes) -> u64 {
+fn length([cells, bodies]: MessageCounts) -> u64 {
     5 * u64::from(cells) + u64::from(bodies)
 }
 
@@ -82,7 +82,7 @@ fn length([cells, bodies]: Sizes) -> u64 {
 const ENTRIES: usize = MOST_ROOTS as usize + 2;
 
 /// The kernels that choose and pack cells for the other ranks.
-struct Packing {
+struct CellPacking {
     gpu: Arc<Gpu>,
     count: BoundKernel,
     /// Of cells, and of bodies.
@@ -91,7 +91,7 @@ struct Packing {
     pack: BoundKernel,
 }
 
-impl Packing {
+impl CellPacking {
     /// Records them for one rank after another, whose boxes are in these ranges. `rows` have the
     /// numbers of cells and bodies that are packed for each, of this part's `cells` cells.
     fn record(
@@ -143,10 +143,10 @@ pub(super) struct Sending {
     message: wgpu::Buffer,
     /// The messages to all ranks, in memory that is used again.
     outgoing: Arc<Vec<u8>>,
-    packing: Packing,
+    packing: CellPacking,
     /// What is packed for each other rank before it is known how much there is: a little more than
     /// the last time.
-    expected_by: Vec<Sizes>,
+    expected_by: Vec<MessageCounts>,
     graft: BoundKernel,
     link: BoundKernel,
     links: wgpu::Buffer,
@@ -158,7 +158,7 @@ pub(super) struct Sending {
 #[derive(Default)]
 pub(super) struct Chosen {
     /// For each of them, in order.
-    sizes: Vec<Sizes>,
+    sizes: Vec<MessageCounts>,
     entries: Vec<u32>,
     /// Whether the messages have all of it.
     is_packed: bool,
@@ -167,7 +167,7 @@ pub(super) struct Chosen {
 /// What was delivered.
 pub(super) struct Joined {
     /// Numbers of cells and bodies.
-    pub received: Sizes,
+    pub received: MessageCounts,
     /// Where those of each rank are, and the number of common cells.
     rows: Vec<TreeParams>,
     links: u32,
@@ -176,12 +176,12 @@ pub(super) struct Joined {
 impl Sending {
     pub async fn new(
         io: &Io,
-        shared: &Shared<'_>,
+        shared: &PartResources<'_>,
         common: &Common,
         (parts, all): (usize, u32),
         room: ReceivedRoom,
     ) -> Result<Self> {
-        let Shared { buffers, checks, .. } = *shared;
+        let PartResources { buffers, checks, .. } = *shared;
         let gpu = &io.gpu;
         let reserve = buffers.reserve;
         let opened = gpu.words("opened cells", u64::from(reserve));
@@ -245,7 +245,7 @@ impl Sending {
             entries,
             message,
             outgoing,
-            packing: Packing { gpu: Arc::clone(gpu), count, scans, list_entries, pack },
+            packing: CellPacking { gpu: Arc::clone(gpu), count, scans, list_entries, pack },
             expected_by: vec![[0; 2]; parts - 1],
             graft,
             link,
@@ -258,12 +258,12 @@ impl Sending {
     pub async fn select(
         &self,
         io: &Io,
-        shared: &Shared<'_>,
+        shared: &PartResources<'_>,
         common: &Common,
         opening: &Opening,
         order: MultipoleOrder,
     ) -> Result<Select> {
-        let Shared { buffers, checks, .. } = *shared;
+        let PartResources { buffers, checks, .. } = *shared;
         use Binding::{Read, Write};
         let bound = [
             (Read, &buffers.state),
@@ -378,9 +378,9 @@ impl Sending {
 
     /// What is packed for each other rank: numbers of cells and bodies, and where they begin in the
     /// message.
-    fn rows(sizes: impl Iterator<Item = Sizes>, others: &[usize]) -> Vec<TreeParams> {
+    fn rows(sizes: impl Iterator<Item = MessageCounts>, others: &[usize]) -> Vec<TreeParams> {
         let mut group_begin = 0;
-        let row = |(&part, [count, reserve]): (&usize, Sizes)| {
+        let row = |(&part, [count, reserve]): (&usize, MessageCounts)| {
             let begin = group_begin;
             group_begin += length([count, reserve]) as u32;
             let part = part as u32;
@@ -420,7 +420,7 @@ impl Sending {
             self.expected_by.fill([0; 2]);
         }
         let rows = Self::rows(self.expected_by.iter().copied(), &others);
-        let wanted = [
+        let ranges = [
             (&self.entries, 0..self.entries.size()),
             (&self.message, message_of(&rows)),
             read_also,
@@ -445,12 +445,12 @@ impl Sending {
                 packing.record((pass, params), choice, boxes_of, &rows, cells);
             },
             &[],
-            &wanted,
+            &ranges,
             |read| {
                 let [entries, packed] = [read[0], read[1]];
-                let sizes: Vec<Sizes> =
+                let sizes: Vec<MessageCounts> =
                     others.iter().map(|part| sizes_in(entries, *part)).collect();
-                let fits = |(row, size): (&TreeParams, &Sizes)| {
+                let fits = |(row, size): (&TreeParams, &MessageCounts)| {
                     size[0] <= row.count && size[1] <= row.reserve
                 };
                 let is_packed = rows.iter().zip(&sizes).all(fits);
@@ -484,7 +484,7 @@ impl Sending {
         // Those of all pairs of ranks.
         let mut own_row = vec![[0u32; 2]; parts];
         others.iter().zip(sizes).for_each(|(&part, size)| own_row[part] = *size);
-        let table: Vec<Vec<Sizes>> = exchange::gather(member, &own_row)?;
+        let table: Vec<Vec<MessageCounts>> = exchange::gather(member, &own_row)?;
 
         // Where each message's cells and bodies go.
         let mut first_cell = TOP_CELLS + cells;
@@ -625,10 +625,10 @@ fn collect(
     (packed, entries): (&[u32], &[u32]),
     tops: &Tops,
     rows: &[TreeParams],
-    sizes: &[Sizes],
+    sizes: &[MessageCounts],
 ) {
     let roots = 4 * tops.own_entries.len();
-    let bytes = |size: &Sizes| roots + (length(*size) * VEC4) as usize;
+    let bytes = |size: &MessageCounts| roots + (length(*size) * VEC4) as usize;
     outgoing.resize(sizes.iter().map(bytes).sum(), 0);
     let mut rest = &mut outgoing[..];
     let mut pieces = Vec::with_capacity(3 * rows.len());

@@ -6,7 +6,7 @@ use bytemuck::{Pod, Zeroable};
 use minijinja::context;
 
 use super::bodies::Counts;
-use super::io::{Io, Shared};
+use super::io::{Io, PartResources};
 use super::order::{DeviceKey, Ends};
 use super::tally;
 use crate::error::{Error, Result};
@@ -63,9 +63,9 @@ impl RootRecord {
 /// Stands for the moments of a common cell, which its device sums.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
-pub(super) struct OnDevice([u8; 0]);
+pub(super) struct DeviceMoment([u8; 0]);
 
-impl Summed for OnDevice {
+impl Summed for DeviceMoment {
     fn of_children(_: &[Self]) -> Self {
         Self([])
     }
@@ -77,7 +77,7 @@ impl Summed for OnDevice {
 
 /// The common cells as all ranks know them.
 pub(super) struct Tops {
-    pub top: Top<OnDevice>,
+    pub top: Top<DeviceMoment>,
     /// Of each rank, the roots in the order of its list.
     pub roots: Vec<Vec<RootRecord>>,
     /// Which entries of this device's list they are.
@@ -97,8 +97,8 @@ pub(super) struct Common {
 }
 
 impl Common {
-    pub async fn new(io: &Io, shared: &Shared<'_>) -> Result<Self> {
-        let Shared { buffers, checks, .. } = *shared;
+    pub async fn new(io: &Io, shared: &PartResources<'_>) -> Result<Self> {
+        let PartResources { buffers, checks, .. } = *shared;
         let roots = storage(&io.gpu, "roots", 8 * MOST_ROOTS as usize);
         use Binding::{Read, Write};
         let bound = [
@@ -226,7 +226,7 @@ impl Common {
                 *count = inside.map(|item| item.3).sum();
             }
         }
-        let described: Vec<(Vec<Root>, Vec<OnDevice>)> = roots
+        let described: Vec<(Vec<Root>, Vec<DeviceMoment>)> = roots
             .iter()
             .map(|roots| {
                 let root = |of: &RootRecord| Root {
@@ -235,7 +235,7 @@ impl Common {
                     level: of.level,
                     children: of.children(),
                 };
-                (roots.iter().map(root).collect(), vec![OnDevice([]); roots.len()])
+                (roots.iter().map(root).collect(), vec![DeviceMoment([]); roots.len()])
             })
             .collect();
         let top = Top::new(&counted, of_leaves.concat(), &described, leaf as usize);

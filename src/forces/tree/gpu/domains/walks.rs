@@ -8,14 +8,14 @@ use minijinja::context;
 
 use super::bodies::Counts;
 use super::groups::{self, Crowds, Question};
-use super::io::{Io, Shared};
+use super::io::{Io, PartResources};
 use super::sent::{self, Sending};
 use super::{FEW_GROUPS, LONG_WALK_SECS};
-use super::{GROUPS_AT_ONCE, Rule, SUBMISSION_SECS, Stages, tally, top};
+use super::{GROUPS_AT_ONCE, RuleKernels, SUBMISSION_SECS, Stages, tally, top};
 use crate::error::{Error, Result};
 use crate::exchange::{self, Exchange, Member};
 use crate::forces::tree::GROUP;
-use crate::forces::tree::gpu::balance::Balance;
+use crate::forces::tree::gpu::balance::BalanceKernels;
 use crate::forces::tree::gpu::build::dispatch;
 use crate::forces::tree::gpu::{Build, ReceivedRoom, Strengths, TreeBuffers};
 use crate::gpu::layout::TreeParams;
@@ -30,15 +30,15 @@ const NOBODY: u32 = u32::MAX;
 const EXPONENT: u32 = 0x7f80_0000;
 
 /// Compiles the kernel that applies the least acceleration of sinks.
-pub(super) async fn floor(io: &Io, shared: &Shared<'_>) -> Result<BoundKernel> {
-    let Shared { buffers, checks, .. } = *shared;
+pub(super) async fn floor(io: &Io, shared: &PartResources<'_>) -> Result<BoundKernel> {
+    let PartResources { buffers, checks, .. } = *shared;
     use Binding::{Read, Write};
     let bound = [(Read, &buffers.state), (Write, &buffers.tally), (Write, &buffers.groups)];
     io.kernel("floor", context! {}, &bound, true, checks).await
 }
 
 /// What is known of a part when its groups walk.
-pub(super) struct Work<'a> {
+pub(super) struct PartWork<'a> {
     pub tops: &'a top::Tops,
     /// Whether the common cells have their moments.
     pub has_moments: bool,
@@ -51,7 +51,7 @@ pub(super) struct Work<'a> {
     pub least: f32,
 }
 
-impl Work<'_> {
+impl PartWork<'_> {
     /// Groups in the cube, and bodies outside.
     fn grouped(&self) -> u32 {
         self.own.inside.div_ceil(GROUP as u32) + self.own.outside
@@ -63,7 +63,7 @@ struct First<'a> {
     floor: Option<&'a BoundKernel>,
     /// Groups that this part's bodies make scattered.
     scattered: u32,
-    asked: groups::Asked,
+    gathered: groups::GatheredQuestions,
 }
 
 impl First<'_> {
@@ -73,7 +73,7 @@ impl First<'_> {
         (pass, params): (&mut wgpu::ComputePass<'_>, &mut Params<TreeParams>),
         build: &Build,
         buffers: &TreeBuffers,
-        work: &Work<'_>,
+        work: &PartWork<'_>,
         most: u32,
     ) {
         if !work.has_moments {
@@ -93,7 +93,7 @@ impl First<'_> {
 }
 
 /// The sinks of scattered groups.
-struct Singles {
+struct SingleSinks {
     /// Groups whose sinks walk one by one.
     walk: u32,
     /// Groups that bodies of other ranks make scattered, until the device has listed their sinks.
@@ -154,29 +154,29 @@ impl<'a> Grouping<'a> {
         self.sending.record_boxes(pass, params, self.buffers, groups, self.half, self.most);
     }
 
-    /// What [`Listed`] needs besides the tally.
-    pub fn wanted(&self) -> [(&wgpu::Buffer, Range<u64>); 2] {
+    /// What [`ListedGroups`] needs besides the tally.
+    pub fn ranges(&self) -> [(&wgpu::Buffer, Range<u64>); 2] {
         let expected = groups::EXPECTED.min(self.crowds.questions.size() / 32);
         [(&self.crowds.questions, 0..32 * expected), self.sending.expected_boxes()]
     }
 }
 
 /// What a part's device lists of its groups. The lists may be longer than what was read of them.
-pub(super) struct Listed {
+pub(super) struct ListedGroups {
     scattered: u32,
-    asked: u64,
+    question_count: u64,
     questions: Vec<u32>,
     boxed: u32,
     boxes: Vec<u32>,
 }
 
-impl Listed {
-    /// From the tally and what [`Grouping::wanted`] has read.
+impl ListedGroups {
+    /// From the tally and what [`Grouping::ranges`] has read.
     pub fn new(all: &[u32], read: Vec<Vec<u32>>) -> Self {
         let mut read = read.into_iter();
         Self {
             scattered: tally::word(all, tally::SCATTERED),
-            asked: u64::from(tally::word(all, groups::QUESTIONS)),
+            question_count: u64::from(tally::word(all, groups::QUESTIONS)),
             questions: read.next().unwrap_or_default(),
             boxed: tally::word(all, sent::BOXES),
             boxes: read.next().unwrap_or_default(),
@@ -190,9 +190,9 @@ impl Stages {
         &mut self,
         member: &mut Member,
         build: &mut Build,
-        (rule, balance): (&Rule, Option<&Balance>),
-        (strengths, listed): (Strengths, Option<Listed>),
-        work: &Work<'_>,
+        (rule, balance): (&RuleKernels, Option<&BalanceKernels>),
+        (strengths, listed): (Strengths, Option<ListedGroups>),
+        work: &PartWork<'_>,
     ) -> Result<Walked> {
         self.state.scattered = 0;
         self.state.outside = work.own.outside;
@@ -203,12 +203,12 @@ impl Stages {
         };
         let own_scattered = listed.scattered;
         let (questions, boxes) = self.whole_lists(build, work.own, listed).await?;
-        let asked = self.crowds.ask(&mut self.io, member, questions)?;
+        let gathered = self.crowds.ask(&mut self.io, member, questions)?;
         self.sending.share(&mut self.io, member, (boxes, work.least))?;
         self.io.lap("boxes");
 
         let margins = self.learnt.margins;
-        let first = First { floor: rule.floor.as_ref(), scattered: own_scattered, asked };
+        let first = First { floor: rule.floor.as_ref(), scattered: own_scattered, gathered };
         let choice = (&rule.select, margins[0]);
         let (mut chosen, answers) = self.choose(member, build, choice, work, Some(&first)).await?;
         let mut singles = self.scattered(member, build, &first, &answers).await?;
@@ -273,22 +273,22 @@ impl Stages {
         member: &Member,
         build: &mut Build,
         choice: (&sent::Select, f32),
-        work: &Work<'_>,
+        work: &PartWork<'_>,
         first: Option<&First<'_>>,
     ) -> Result<(sent::Chosen, Vec<u32>)> {
         self.write_sinks();
         let (crowds, buffers) = (&self.crowds, &self.buffers);
         let most = self.io.gpu.limits.workgroups;
-        let none = groups::Asked::default();
+        let none = groups::GatheredQuestions::default();
         let also = |pass: &mut wgpu::ComputePass<'_>,
                     params: &mut Params<TreeParams>,
                     build: &mut Build| {
             if let Some(first) = first {
                 first.record((pass, params), build, buffers, work, most);
-                crowds.record_answers(pass, params, &first.asked, most);
+                crowds.record_answers(pass, params, &first.gathered, most);
             }
         };
-        let answers = crowds.answers(first.map_or(&none, |first| &first.asked));
+        let answers = crowds.answers(first.map_or(&none, |first| &first.gathered));
         let ranks = (member.member(), member.members());
         let cells = (work.tops, work.cells);
         let chosen =
@@ -305,9 +305,9 @@ impl Stages {
         build: &mut Build,
         first: &First<'_>,
         answers: &[u32],
-    ) -> Result<Singles> {
+    ) -> Result<SingleSinks> {
         let by_others =
-            self.crowds.settle((&mut self.io, build), member, &first.asked, answers).await?;
+            self.crowds.settle((&mut self.io, build), member, &first.gathered, answers).await?;
         let to_scatter = by_others.len() as u32;
         let mut total = [u64::from(first.scattered + to_scatter)];
         exchange::sum_integers(member, &mut total)?;
@@ -316,7 +316,7 @@ impl Stages {
         let part = self.buffers.part.as_ref().expect("a part");
         self.io.write(&part.scattered, 0, &by_others);
         let walk = if walk_together { 0 } else { first.scattered + to_scatter };
-        Ok(Singles { walk, to_scatter, walk_together })
+        Ok(SingleSinks { walk, to_scatter, walk_together })
     }
 
     /// Joins what was delivered to the tree, scatters groups if that is still to be done, and prepares
@@ -326,8 +326,8 @@ impl Stages {
         build: &mut Build,
         strengths: Strengths,
         joined: &sent::Joined,
-        singles: &mut Singles,
-        work: &Work<'_>,
+        singles: &mut SingleSinks,
+        work: &PartWork<'_>,
     ) -> Result<()> {
         let buffers = Arc::clone(&self.buffers);
         // The others' bodies outside the cube attract, but do not walk here.
@@ -358,7 +358,7 @@ impl Stages {
         build: &mut Build,
         strengths: Strengths,
         own: Counts,
-    ) -> Result<Listed> {
+    ) -> Result<ListedGroups> {
         let tally = self.buffers.tally.clone();
         for at in [tally::SCATTERED, groups::QUESTIONS, sent::BOXES] {
             self.io.write(&tally, at, &[0u32]);
@@ -366,19 +366,19 @@ impl Stages {
         let (half, most) = (self.state.half, self.io.gpu.limits.workgroups);
         let kernels = (&self.crowds, &self.sending);
         let grouping = Grouping::new(kernels, &self.buffers, own, (half, most));
-        let mut wanted = vec![(&tally, 0..tally.size())];
-        wanted.extend(grouping.wanted());
+        let mut ranges = vec![(&tally, 0..tally.size())];
+        ranges.extend(grouping.ranges());
         let mut read = self
             .io
             .submit(
                 build,
                 |pass, params, build| grouping.record(pass, params, build, strengths),
                 &[],
-                &wanted,
+                &ranges,
             )
             .await?;
         let lists = read.split_off(1);
-        Ok(Listed::new(&read[0], lists))
+        Ok(ListedGroups::new(&read[0], lists))
     }
 
     /// All questions and boxes, of which the device may have listed more than was read.
@@ -386,17 +386,17 @@ impl Stages {
         &mut self,
         build: &mut Build,
         own: Counts,
-        listed: Listed,
+        listed: ListedGroups,
     ) -> Result<(Vec<Question>, Vec<u32>)> {
-        let Listed { scattered, asked, mut questions, boxed, mut boxes } = listed;
+        let ListedGroups { scattered, question_count, mut questions, boxed, mut boxes } = listed;
         let read = questions.len() as u64 / 8;
-        if asked > read {
-            let range = 32 * read..32 * asked;
+        if question_count > read {
+            let range = 32 * read..32 * question_count;
             let questions_of = &self.crowds.questions;
             let more = self.io.submit(build, |_, _, _| (), &[], &[(questions_of, range)]).await?;
             questions.extend_from_slice(&more[0]);
         }
-        questions.truncate(8 * asked as usize);
+        questions.truncate(8 * question_count as usize);
         let questions = bytemuck::pod_collect_to_vec(&questions);
         let (is_complete, rest) = self.sending.other_boxes((boxed, scattered * GROUP as u32));
         if !is_complete {
@@ -422,14 +422,14 @@ impl Stages {
         let (half, most) = (self.state.half, self.io.gpu.limits.workgroups);
         let kernels = (&self.crowds, &self.sending);
         let grouping = Grouping::new(kernels, &self.buffers, own, (half, most));
-        let wanted = [(&tally, sent::BOXES..sent::BOXES + 4), self.sending.expected_boxes()];
+        let ranges = [(&tally, sent::BOXES..sent::BOXES + 4), self.sending.expected_boxes()];
         let mut read = self
             .io
             .submit(
                 build,
                 |pass, params, _| grouping.record_boxes(pass, params, together),
                 &[],
-                &wanted,
+                &ranges,
             )
             .await?;
         let (listed, mut boxes) = (read[0][0], read.swap_remove(1));
@@ -446,11 +446,11 @@ impl Stages {
     async fn walk_groups(
         &mut self,
         build: &mut Build,
-        (rule, balance): (&Rule, Option<&Balance>),
+        (rule, balance): (&RuleKernels, Option<&BalanceKernels>),
         scattered: u32,
-        work: &Work<'_>,
+        work: &PartWork<'_>,
         member: &mut Member,
-    ) -> Result<Found> {
+    ) -> Result<WalkResults> {
         let tally = &self.buffers.tally;
         let singles = self.buffers.singles.0;
         let ranges = [0..work.grouped(), singles..singles + scattered * GROUP as u32];
@@ -476,13 +476,13 @@ impl Stages {
                 }
                 member.poll_stop();
                 if stop::is_wanted() {
-                    return Ok(Found { stopped: 1, ..Found::default() });
+                    return Ok(WalkResults { stopped: 1, ..WalkResults::default() });
                 }
                 let begun = web_time::Instant::now();
                 self.io.submit(build, record, &[], &[(tally, 0..4)]).await?;
                 let secs = begun.elapsed().as_secs_f64().max(1e-6);
-                let wanted = f64::from(each) * (SUBMISSION_SECS / secs).clamp(0.25, 4.0);
-                each = (wanted as u32).clamp(1, GROUPS_AT_ONCE);
+                let next = f64::from(each) * (SUBMISSION_SECS / secs).clamp(0.25, 4.0);
+                each = (next as u32).clamp(1, GROUPS_AT_ONCE);
             }
         }
         let (missing, most) = (&self.missing, self.io.gpu.limits.workgroups);
@@ -505,7 +505,7 @@ impl Stages {
             )
             .await?;
         let word = |at: u64| tally::word(&read[0], at);
-        Ok(Found {
+        Ok(WalkResults {
             missing: word(tally::MISSING),
             stopped: 0,
             greatest: [0, 4].map(|at| word(tally::GREATEST.start + at)),
@@ -517,7 +517,7 @@ impl Stages {
 
     /// The sums of the forces of all ranks, if they were in the unit that their greatest needs. That
     /// becomes the expected one.
-    fn sums_of(&mut self, all: &[Found]) -> Option<Vec<u64>> {
+    fn sums_of(&mut self, all: &[WalkResults]) -> Option<Vec<u64>> {
         // The bits of positive numbers have their order.
         let greatest = [0, 1].map(|k| all.iter().map(|of| of.greatest[k]).fold(0, u32::max));
         let tally = self.buffers.tally.clone();
@@ -535,7 +535,7 @@ impl Stages {
         &mut self,
         member: &mut Member,
         build: &mut Build,
-        balance: &Balance,
+        balance: &BalanceKernels,
         forces: Option<Vec<u64>>,
     ) -> Result<()> {
         let tally = self.buffers.tally.clone();
@@ -588,7 +588,7 @@ fn added<'a>(all: impl Iterator<Item = &'a [u64]>) -> Vec<u64> {
 /// What a part has found in its walks.
 #[derive(Clone, Copy, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
-struct Found {
+struct WalkResults {
     /// The sums of forces, of their sizes and of masses.
     forces: [u64; 5],
     /// The bits of the greatest force and mass.

@@ -3,7 +3,7 @@
 use glam::{DVec3, Vec3Swizzles};
 use proptest::prelude::*;
 
-use super::{CpuDouble, Kernel, agree, answer, bodies_of};
+use super::{CpuDouble, InstructionSet, agree, answer, bodies_of};
 use crate::forces::direct::Reference;
 use crate::forces::{
     ForceEngine, Forces, Identity, Moving, MovingSources, Order, Outputs, Sources, TestBodies,
@@ -69,7 +69,7 @@ proptest! {
         let mut index: Vec<u32> = changed.into_iter().filter(|&k| (k as usize) < n).collect();
         index.sort_unstable();
         index.dedup();
-        for kernel in Kernel::available() {
+        for kernel in InstructionSet::available() {
             let mut engine = CpuDouble::with_kernel(kernel).unwrap();
             let mut host = CpuDouble::with_kernel(kernel).unwrap();
             // The storage for higher derivatives appears with the first source that has them.
@@ -86,8 +86,8 @@ proptest! {
             }
             engine.predict_to(time);
             set_predicted(&mut host, &sources, time);
-            let (found, wanted) = (ask(&mut engine, &bodies, sinks, eps), ask(&mut host, &bodies, sinks, eps));
-            prop_assert_eq!(found, wanted, "{} on {} sinks", kernel.name(), sinks);
+            let (found, expected) = (ask(&mut engine, &bodies, sinks, eps), ask(&mut host, &bodies, sinks, eps));
+            prop_assert_eq!(found, expected, "{} on {} sinks", kernel.name(), sinks);
         }
     }
 }
@@ -99,15 +99,15 @@ fn reference_agrees_with_predicted_sources() {
     let time = Some(0.25);
     let mut right = Reference::default();
     set_predicted(&mut right, &sources, time);
-    for kernel in Kernel::available() {
+    for kernel in InstructionSet::available() {
         let mut engine = CpuDouble::with_kernel(kernel).unwrap();
         engine.set_moving(&sources).unwrap();
         engine.predict_to(time);
         for sinks in [1, 70] {
             let found = ask(&mut engine, &bodies, sinks, 0.01);
-            let wanted = ask(&mut right, &bodies, sinks, 0.01);
-            for (found, wanted) in found.iter().zip(&wanted) {
-                agree(found, wanted, &format!("{}, {sinks} sinks", kernel.name()));
+            let expected = ask(&mut right, &bodies, sinks, 0.01);
+            for (found, expected) in found.iter().zip(&expected) {
+                agree(found, expected, &format!("{}, {sinks} sinks", kernel.name()));
             }
         }
     }

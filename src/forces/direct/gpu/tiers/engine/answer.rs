@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use super::super::kernels::Kernels;
+use super::super::kernels::VariantKernels;
 use super::super::sources::DeviceSources;
 use super::super::widen;
 use super::GpuTiers;
-use super::evaluation::{Evaluation, Next, ROWS};
+use super::evaluation::{Evaluation, NextStage, ROWS};
 use super::range;
 use glam::DVec3;
 
 use crate::error::Result;
-use crate::forces::{Forces, Order, Outputs, Sinks, Watch};
+use crate::forces::{Forces, Order, Outputs, Sinks, SourceWatch};
 use crate::gpu::layout::VEC4;
 use crate::gpu::{DeviceClass, Progress};
 
@@ -54,7 +54,7 @@ impl GpuTiers {
             capacity: outputs.within.map(|within| within.capacity),
             radius: outputs.within.map(|within| within.radius.to_vec()).unwrap_or_default(),
             whole,
-            next: Next::Copied,
+            next: NextStage::Copied,
             interactions: 0,
             dispatches: 0,
             sent: 0,
@@ -71,7 +71,7 @@ impl GpuTiers {
         [whole.softening_squared, whole.softening_low, whole.softening_lowest] =
             self.sources.frame().softening_squared(softening);
         evaluation.whole = whole;
-        evaluation.next = Next::Forces(Some(Progress::default()));
+        evaluation.next = NextStage::Forces(Some(Progress::default()));
         let submitted = self.submit(&mut evaluation, sinks, outputs).await;
         submitted.inspect_err(|_| self.sources.resend_all())?;
         if self.gpu.adapter.class == DeviceClass::Software {
@@ -99,7 +99,7 @@ impl GpuTiers {
         let (variant, lists) = (evaluation.variant, evaluation.capacity.is_some());
         let key = variant.unsliced();
         if self.kernels.get(&key).is_none_or(|kernels| lists && kernels.lists.is_none()) {
-            let kernels = Kernels::new(&gpu, &key, lists, self.checks).await?;
+            let kernels = VariantKernels::new(&gpu, &key, lists, self.checks).await?;
             self.kernels.insert(key, kernels);
         }
         let n = evaluation.count;
@@ -168,7 +168,7 @@ impl GpuTiers {
         let Self { sources, readback, .. } = self;
         let Evaluation { sinks, variant, replaced, watch, .. } = evaluation;
         let read = |copied: &[&[u32]]| {
-            let table = watch.as_ref().map(Watch::table);
+            let table = watch.as_ref().map(SourceWatch::table);
             let position = |j: u32| match (&table, replaced, &*sources) {
                 (Some(table), ..) => table.position_before(j as usize, evaluation.time),
                 (None, Some(all), _) => all.get(j as usize).copied(),

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use glam::DVec3;
 
 use super::super::DirectVariant;
-use super::super::frame::Units;
+use super::super::frame::ResultUnits;
 use super::GpuTiers;
 use crate::error::Result;
-use crate::forces::{Budget, Order, Precision, Throughput, Watch};
+use crate::forces::{Budget, Order, Precision, SourceWatch, Throughput};
 use crate::gpu::layout::DirectParams;
 use crate::gpu::{Progress, Rectangle};
 
@@ -36,10 +36,10 @@ pub struct Evaluation {
     pub sinks: Vec<DVec3>,
     /// Time to which sources were predicted.
     pub time: Option<f64>,
-    pub units: Units,
+    pub units: ResultUnits,
     /// For distances of neighbours as of its start: access to moving sources, or the positions of
     /// fixed ones if any were replaced since.
-    pub watch: Option<Watch>,
+    pub watch: Option<SourceWatch>,
     pub replaced: Option<Vec<DVec3>>,
     pub variant: DirectVariant,
     pub potential: bool,
@@ -50,7 +50,7 @@ pub struct Evaluation {
     pub capacity: Option<usize>,
     pub radius: Vec<f64>,
     pub whole: DirectParams,
-    pub next: Next,
+    pub next: NextStage,
     pub interactions: u64,
     pub dispatches: u64,
     /// Bytes of sources uploaded with the last submission.
@@ -59,7 +59,7 @@ pub struct Evaluation {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Next {
+pub enum NextStage {
     Forces(Option<Progress>),
     /// From this sink on.
     Sum(u32),
@@ -114,7 +114,7 @@ impl GpuTiers {
         self.batch.dispatch(&kernels.forces, offset, [shape.workgroups(sinks), shape.slices]);
         let commands = self.batch.finish(&gpu, None);
         gpu.queue.submit([commands]);
-        *next = Next::Forces(Some(Progress::from_sink(sinks)));
+        *next = NextStage::Forces(Some(Progress::from_sink(sinks)));
         Ok(())
     }
 
@@ -132,12 +132,12 @@ impl GpuTiers {
         let Evaluation { variant, whole, next, .. } = evaluation;
         let (shape, fill) = (variant.shape, gpu.adapter.class.threads_to_fill());
         let (mut interactions, mut dispatches) = (0, 0);
-        while *next != Next::Copied
+        while *next != NextStage::Copied
             && dispatches < ROWS
             && throughput.secs(interactions, dispatches) < budget.submission_secs
         {
             match next {
-                Next::Forces(progress) | Next::Lists(progress) => {
+                NextStage::Forces(progress) | NextStage::Lists(progress) => {
                     let most_chunk =
                         gpu.adapter.class.most_iterations().saturating_mul(shape.q * shape.u);
                     let rectangle = shape.rectangle(whole.sink_count, whole.source_count);
@@ -154,38 +154,38 @@ impl GpuTiers {
                         chunk_end: piece.chunk.end,
                         ..*whole
                     };
-                    let lists = matches!(next, Next::Lists(_));
+                    let lists = matches!(next, NextStage::Lists(_));
                     let kernel = if lists { kernels.lists.as_ref() } else { None };
                     let kernel = kernel.unwrap_or(&kernels.forces);
                     let offset = self.batch.row(params);
                     self.batch.dispatch(kernel, offset, [piece.workgroups, shape.slices]);
                     interactions += piece.interactions;
                     *next = match (piece.next, lists) {
-                        (Some(_), false) => Next::Forces(piece.next),
-                        (Some(_), true) => Next::Lists(piece.next),
-                        (None, false) => Next::Sum(0),
-                        (None, true) => Next::Copied,
+                        (Some(_), false) => NextStage::Forces(piece.next),
+                        (Some(_), true) => NextStage::Lists(piece.next),
+                        (None, false) => NextStage::Sum(0),
+                        (None, true) => NextStage::Copied,
                     };
                 }
-                Next::Sum(begin) => {
+                NextStage::Sum(begin) => {
                     let width = (whole.sink_count - *begin).min(gpu.limits.workgroups);
                     let params = DirectParams { sink_begin: *begin, ..*whole };
                     let offset = self.batch.row(params);
                     self.batch.dispatch(&kernels.sum, offset, [width, 1]);
                     let end = *begin + width;
                     *next = if end < whole.sink_count {
-                        Next::Sum(end)
+                        NextStage::Sum(end)
                     } else if evaluation.capacity.is_some() {
-                        Next::Lists(Some(Progress::default()))
+                        NextStage::Lists(Some(Progress::default()))
                     } else {
-                        Next::Copied
+                        NextStage::Copied
                     };
                 }
-                Next::Copied => {}
+                NextStage::Copied => {}
             }
             dispatches += 1;
         }
-        let finished = if *next == Next::Copied {
+        let finished = if *next == NextStage::Copied {
             let sinks = evaluation.count as u64;
             let sums = sinks * variant.results() as u64 * variant.vector_bytes();
             let listed = if evaluation.capacity.is_some() {
@@ -199,10 +199,10 @@ impl GpuTiers {
                     self.batch.finish(&gpu, None)
                 }
                 None => {
-                    let (readback, wanted) =
+                    let (readback, ranges) =
                         (&mut self.readback, self.buffers.copies([sums, listed]));
                     let mut copies = |encoder: &mut wgpu::CommandEncoder| {
-                        readback.record(&gpu.device, encoder, &wanted);
+                        readback.record(&gpu.device, encoder, &ranges);
                     };
                     self.batch.finish(&gpu, Some(&mut copies))
                 }
@@ -211,7 +211,7 @@ impl GpuTiers {
             self.batch.finish(&gpu, None)
         };
         let submission = gpu.queue.submit([finished]);
-        if *next == Next::Copied {
+        if *next == NextStage::Copied {
             self.batch.submitted();
         }
         self.readback.submitted();
@@ -245,7 +245,7 @@ impl GpuTiers {
     pub(super) async fn complete(&mut self, evaluation: &mut Evaluation) -> Result<()> {
         loop {
             self.wait(evaluation).await?;
-            if evaluation.next == Next::Copied {
+            if evaluation.next == NextStage::Copied {
                 return Ok(());
             }
             crate::stop::check()?;

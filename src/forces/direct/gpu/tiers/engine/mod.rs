@@ -4,15 +4,15 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::fitted::FittedShapes;
-use super::kernels::{Buffers, Kernels};
-use super::motions::Motions;
+use super::kernels::{EvaluationBuffers, VariantKernels};
+use super::motions::MovingStore;
 use super::sources::DeviceSources;
-use super::store::Store;
-use super::{DirectVariant, Near, Pairs, Shape, self_test};
+use super::store::SourceStore;
+use super::{DirectVariant, NeighbourOutput, Pairs, TierShape, self_test};
 use crate::error::Result;
 use crate::forces::request::check_below;
 use crate::forces::{
-    Arrivals, BoxFuture, Capabilities, DeviceEngine, ForceEngine, Forces, Interfaces,
+    Arrivals, BoxFuture, DeviceEngine, EngineCapabilities, ForceEngine, Forces, Interfaces,
     MovingSources, Order, Outputs, Precision, SharedTable, Sinks, Sources, Throughput,
     check_update,
 };
@@ -44,7 +44,7 @@ pub struct GpuTiers {
     precision: Precision,
     pairs: Pairs,
     checks: Checks,
-    shape: Option<Shape>,
+    shape: Option<TierShape>,
     fitted: FittedShapes,
     /// Total number of sinks if the requested ones are a range: it determines the shape and so the
     /// order of sums.
@@ -52,8 +52,8 @@ pub struct GpuTiers {
     sources: DeviceSources,
     /// Time to which moving sources are predicted.
     time: Option<f64>,
-    kernels: HashMap<DirectVariant, Kernels>,
-    buffers: Buffers,
+    kernels: HashMap<DirectVariant, VariantKernels>,
+    buffers: EvaluationBuffers,
     throughput: [Throughput; 3],
     batch: Batch,
     readback: Readback,
@@ -82,8 +82,8 @@ impl GpuTiers {
         let pairs = if precision == Precision::DoubleSingle { pairs } else { Pairs::NONE };
         Self {
             throughput: [Throughput::guess(gpu.adapter.class); 3],
-            buffers: Buffers::default(),
-            sources: DeviceSources::Still(Box::new(Store::new(precision))),
+            buffers: EvaluationBuffers::default(),
+            sources: DeviceSources::Still(Box::new(SourceStore::new(precision))),
             time: None,
             kernels: HashMap::new(),
             batch: Batch::default(),
@@ -105,7 +105,7 @@ impl GpuTiers {
     ///
     /// # Errors
     /// A shape out of range.
-    pub fn with_shape(mut self, shape: Shape, checks: Checks) -> Result<Self> {
+    pub fn with_shape(mut self, shape: TierShape, checks: Checks) -> Result<Self> {
         shape.validate()?;
         (self.shape, self.checks) = (Some(shape), checks);
         Ok(self)
@@ -119,7 +119,7 @@ impl GpuTiers {
     }
 
     /// The shape of the last evaluation, if there was one.
-    pub fn last_shape(&self) -> Option<Shape> {
+    pub fn last_shape(&self) -> Option<TierShape> {
         self.last.map(|(variant, ..)| variant.shape)
     }
 
@@ -149,7 +149,7 @@ impl GpuTiers {
 
     /// For checks: whether the last evaluation left the guard bytes as [`GpuTiers::poison`] set
     /// them.
-    pub fn kept_bounds(&self) -> Result<bool> {
+    pub fn is_in_bounds(&self) -> Result<bool> {
         let Some((variant, sinks, capacity)) = self.last else { return Ok(true) };
         self.buffers.untouched(&self.gpu, &variant, sinks, capacity)
     }
@@ -161,13 +161,13 @@ impl GpuTiers {
             return Err(gpu.refuse(format!("{sinks} sinks are more than 32 bits count")));
         }
         let mut variant = DirectVariant {
-            shape: Shape { p: 8, q: 8, r: 1, u: 1, l: 1, slices: 1 },
+            shape: TierShape { p: 8, q: 8, r: 1, u: 1, l: 1, slices: 1 },
             precision: self.precision,
             order: outputs.order,
             near: match (outputs.within, outputs.nearest) {
-                (Some(_), _) => Near::Listed,
-                (None, true) => Near::Nearest,
-                (None, false) => Near::Nothing,
+                (Some(_), _) => NeighbourOutput::Listed,
+                (None, true) => NeighbourOutput::Nearest,
+                (None, false) => NeighbourOutput::Nothing,
             },
             softened: false,
             pairs: self.pairs,
@@ -180,14 +180,14 @@ impl GpuTiers {
             let (class, refined) = (gpu.adapter.class, variant.refined);
             let all = self.range_of.unwrap_or(sinks);
             let found = self.fitted.find(self.precision, outputs.order, all, count as usize);
-            let holds = |shape: &Shape| {
+            let holds = |shape: &TierShape| {
                 let segments = u64::from(shape.slices) * u64::from(shape.q + 1);
                 let fits = sum_bytes * segments * all as u64 <= largest;
                 shape.holds_on(gpu) && fits
             };
             found.filter(holds).unwrap_or_else(|| {
                 let tier = (self.precision, refined);
-                Shape::for_sinks(class, tier, all as u32, count, sum_bytes, largest)
+                TierShape::for_sinks(class, tier, all as u32, count, sum_bytes, largest)
             })
         });
         let bytes = sum_bytes * u64::from(variant.segments_with_rows()) * sinks as u64;
@@ -269,8 +269,8 @@ impl ForceEngine for GpuTiers {
         self.sources.count()
     }
 
-    fn capabilities(&self) -> Capabilities<'_> {
-        Capabilities { ranges: true, device: Some(self), ..Capabilities::default() }
+    fn capabilities(&self) -> EngineCapabilities<'_> {
+        EngineCapabilities { ranges: true, device: Some(self), ..EngineCapabilities::default() }
     }
 
     fn interfaces(&mut self) -> Interfaces<'_> {
@@ -281,7 +281,7 @@ impl ForceEngine for GpuTiers {
         sources.check()?;
         self.retain_positions();
         if let DeviceSources::Moving(_) = self.sources {
-            self.sources = DeviceSources::Still(Box::new(Store::new(self.precision)));
+            self.sources = DeviceSources::Still(Box::new(SourceStore::new(self.precision)));
         }
         match &mut self.sources {
             DeviceSources::Still(store) => store.set(&self.gpu, sources),
@@ -338,14 +338,14 @@ impl DeviceEngine for GpuTiers {
         self.pairs
     }
 
-    fn block_shape(&self, order: Order, sinks: usize, sources: usize) -> Shape {
+    fn block_shape(&self, order: Order, sinks: usize, sources: usize) -> TierShape {
         // Shapes are tuned for at most as many sinks as there are bodies.
         let most = 1 << (sources.max(1).ilog2() & !1);
         let found = self.fitted.find(self.precision, order, sinks.min(most), sources);
         let found = found.filter(|shape| shape.holds_on(&self.gpu));
         let refined = self.precision.refines(sources);
-        let by_rule = || Shape::of_block(self.gpu.adapter.class, refined, sinks as u32);
-        found.map_or_else(by_rule, |shape| Shape { slices: 1, ..shape })
+        let by_rule = || TierShape::of_block(self.gpu.adapter.class, refined, sinks as u32);
+        found.map_or_else(by_rule, |shape| TierShape { slices: 1, ..shape })
     }
 }
 
@@ -354,7 +354,7 @@ impl MovingSources for GpuTiers {
         self.retain_positions();
         if let DeviceSources::Still(_) = self.sources {
             self.sources =
-                DeviceSources::Moving(Box::new(Motions::new(self.precision, self.pairs)));
+                DeviceSources::Moving(Box::new(MovingStore::new(self.precision, self.pairs)));
         }
         let DeviceSources::Moving(motions) = &mut self.sources else { return Ok(()) };
         motions.time = self.time;

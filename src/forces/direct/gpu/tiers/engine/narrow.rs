@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::super::frame::{Entry, TierFrame, WORDS_TO_VELOCITY};
+use super::super::frame::{BodyMotion, TierFrame, WORDS_TO_VELOCITY};
 use super::super::records::{MANY, Wide, first_refused, in_wide_registers};
 use super::super::rows::Word;
 use super::GpuTiers;
@@ -102,9 +102,9 @@ impl Wide for Few<'_, '_> {
 
 /// The fields of sink `i` that its record is made from.
 #[inline(always)]
-fn entry(sinks: &Sinks<'_>, outputs: &Outputs<'_>, i: usize) -> Entry {
+fn entry(sinks: &Sinks<'_>, outputs: &Outputs<'_>, i: usize) -> BodyMotion {
     let or_zero = |of: &[glam::DVec3]| of.get(i).copied().unwrap_or_default();
-    Entry {
+    BodyMotion {
         position: sinks.position[i],
         velocity: or_zero(sinks.velocity),
         acceleration: or_zero(sinks.acceleration),

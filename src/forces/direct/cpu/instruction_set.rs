@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 
 /// An instruction set that the loops are compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kernel {
+pub enum InstructionSet {
     /// x86-64 with AVX-512F: 16 lanes.
     Avx512,
     /// x86-64 with AVX2 and FMA: 8 lanes.
@@ -17,24 +17,29 @@ pub enum Kernel {
     Scalar,
 }
 
-impl Kernel {
-    /// All kernels, fastest first.
-    pub const ALL: [Kernel; 5] =
-        [Kernel::Avx512, Kernel::Avx2, Kernel::Neon, Kernel::Simd128, Kernel::Scalar];
+impl InstructionSet {
+    /// All, fastest first.
+    pub const ALL: [InstructionSet; 5] = [
+        InstructionSet::Avx512,
+        InstructionSet::Avx2,
+        InstructionSet::Neon,
+        InstructionSet::Simd128,
+        InstructionSet::Scalar,
+    ];
 
-    /// The kernels that this processor can run, fastest first; never empty.
-    pub fn available() -> Vec<Kernel> {
-        Self::ALL.into_iter().filter(|kernel| kernel.is_available()).collect()
+    /// Those that this processor can run, fastest first; never empty.
+    pub fn available() -> Vec<InstructionSet> {
+        Self::ALL.into_iter().filter(|set| set.is_available()).collect()
     }
 
     /// The name for display, such as `AVX-512`.
     pub fn name(self) -> &'static str {
         match self {
-            Kernel::Avx512 => "AVX-512",
-            Kernel::Avx2 => "AVX2",
-            Kernel::Neon => "NEON",
-            Kernel::Simd128 => "simd128",
-            Kernel::Scalar => "scalar",
+            InstructionSet::Avx512 => "AVX-512",
+            InstructionSet::Avx2 => "AVX2",
+            InstructionSet::Neon => "NEON",
+            InstructionSet::Simd128 => "simd128",
+            InstructionSet::Scalar => "scalar",
         }
     }
 
@@ -42,17 +47,21 @@ impl Kernel {
     pub fn is_available(self) -> bool {
         match self {
             #[cfg(target_arch = "x86_64")]
-            Kernel::Avx512 => is_x86_feature_detected!("avx512f"),
+            InstructionSet::Avx512 => is_x86_feature_detected!("avx512f"),
             #[cfg(target_arch = "x86_64")]
-            Kernel::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
+            InstructionSet::Avx2 => {
+                is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma")
+            }
             #[cfg(target_arch = "aarch64")]
-            Kernel::Neon => std::arch::is_aarch64_feature_detected!("neon"),
-            Kernel::Simd128 => {
+            InstructionSet::Neon => std::arch::is_aarch64_feature_detected!("neon"),
+            InstructionSet::Simd128 => {
                 cfg!(all(target_arch = "wasm32", target_feature = "simd128"))
             }
             // A page compiled for vectors runs only where they exist, so it has no scalar loops.
-            Kernel::Scalar => !cfg!(all(target_arch = "wasm32", target_feature = "simd128")),
-            #[allow(unreachable_patterns, reason = "each target lacks another kernel")]
+            InstructionSet::Scalar => {
+                !cfg!(all(target_arch = "wasm32", target_feature = "simd128"))
+            }
+            #[allow(unreachable_patterns, reason = "each target lacks another one")]
             _ => false,
         }
     }
@@ -60,7 +69,7 @@ impl Kernel {
     /// Checks that this processor has the instructions.
     ///
     /// # Errors
-    /// The processor lacks them; lists the kernels that it can run.
+    /// The processor lacks them; lists those that it can run.
     pub fn check(self) -> Result<()> {
         if self.is_available() {
             return Ok(());
