@@ -964,7 +964,7 @@ fn padding(length: usize) -> &'static [u8] {
     &[0; 8][..length.next_multiple_of(8) - length]
 }
 
-#[cfg(all(test, not(target_arch = "wasm32")))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::scene::{Spread, test_bodies};

@@ -857,13 +857,13 @@ impl Backend for DomainGroup {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::gpu::AdapterRequest;
     use crate::scene::{Scene, Spread, test_bodies};
     use crate::sim::{ASKED_FOR, EngineKind, Simulation};
 
-    fn adapter() -> Arc<Gpu> {
+    pub(in crate::sim::group) fn adapter() -> Arc<Gpu> {
         let name = std::env::var("GRAVITILE_TEST_ADAPTER").unwrap_or_default();
         let request = match name.as_str() {
             "" => AdapterRequest::default(),

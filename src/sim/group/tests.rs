@@ -4,26 +4,17 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::domains::tests::adapter;
 use super::*;
 use crate::bodies::{Bodies, Component, Role, Rows};
 use crate::exchange::team;
 use crate::forces::direct::gpu::KernelRequest;
 use crate::forces::{EngineKind, Method};
-use crate::gpu::{AdapterRequest, Gpu};
 use crate::integrate::blocks::Restart;
 use crate::scene::{Spread, test_bodies};
 use crate::sim::{ASKED_FOR, Backend, Domains, Simulation};
 
 const N: usize = 3000;
-
-fn adapter() -> Arc<Gpu> {
-    let name = std::env::var("GRAVITILE_TEST_ADAPTER").unwrap_or_default();
-    let request = match name.as_str() {
-        "" => AdapterRequest::default(),
-        name => AdapterRequest::named(name),
-    };
-    Gpu::open_blocking(&request).expect("the device tests need an adapter")
-}
 
 /// The bodies of each rank that has some of them; the second has none.
 const EACH: [Range<usize>; 3] = [0..1700, 1700..1700, 1700..N];
