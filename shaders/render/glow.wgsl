@@ -10,6 +10,8 @@ const WIDEST: f32 = 32.0;
 // See glow.rs.
 const LEAST_VOID: f32 = 4.0;
 const VOID: f32 = 0.14;
+const LEAST_SHARPENING: f32 = 0.5;
+const MOST_SHARPENING: f32 = 1.5;
 
 @group(0) @binding(0) var source: texture_2d<f32>;
 @group(0) @binding(1) var smoothly: sampler;
@@ -17,6 +19,8 @@ const VOID: f32 = 0.14;
 @group(1) @binding(0) var own: texture_2d<f32>;
 @group(1) @binding(1) var base: texture_2d<f32>;
 @group(1) @binding(2) var<uniform> smoothing: Smoothing;
+// The level next coarser than `own`.
+@group(1) @binding(3) var wider: texture_2d<f32>;
 
 // One triangle over the whole target.
 @vertex
@@ -109,8 +113,8 @@ fn fs_halve(@builtin(position) position: vec4f) -> @location(0) vec4f {
 
 // Doubles the size by a quadratic B-spline. An even pixel lies a quarter to the left of its coarse
 // pixel's centre, an odd one to the right; the weights 9/32, 22/32, 1/32 take two taps per axis.
-fn doubled(position: vec2f) -> vec4f {
-    let size_px = vec2f(textureDimensions(source));
+fn doubled(coarser: texture_2d<f32>, position: vec2f) -> vec4f {
+    let size_px = vec2f(textureDimensions(coarser));
     let here = floor(position);
     let coarse = floor(here * 0.5);
     let side = (here - coarse * 2.0) * 2.0 - 1.0;
@@ -119,16 +123,22 @@ fn doubled(position: vec2f) -> vec4f {
     let far = centre - side;
     let strong = 31.0 / 32.0;
     let weak = 1.0 / 32.0;
-    return strong * strong * tap(near, size_px) + strong * weak * tap(vec2f(far.x, near.y), size_px)
-        + weak * strong * tap(vec2f(near.x, far.y), size_px) + weak * weak * tap(far, size_px);
+    return strong * strong * textureSampleLevel(coarser, smoothly, near / size_px, 0.0)
+        + strong * weak * textureSampleLevel(coarser, smoothly, vec2f(far.x, near.y) / size_px, 0.0)
+        + weak * strong * textureSampleLevel(coarser, smoothly, vec2f(near.x, far.y) / size_px, 0.0)
+        + weak * weak * textureSampleLevel(coarser, smoothly, far / size_px, 0.0);
 }
 
 // Mixes the finer level over the result of the coarser ones: the more bodies its pixels hold, the larger its share.
 // Alpha is the second scale of exposure, the gain of the neighbourhood.
 @fragment
 fn fs_refine(@builtin(position) position: vec4f) -> @location(0) vec4f {
-    let coarse = doubled(position.xy);
-    let fine = textureLoad(own, vec2u(position.xy), 0).rgb;
+    let coarse = doubled(source, position.xy);
+    let unsharp = textureLoad(own, vec2u(position.xy), 0);
+    // Corrects for the width of the kernel; see glow.rs.
+    let excess = intensity(unsharp) - intensity(doubled(wider, position.xy));
+    let factor = 1.0 + excess / max(3.0 * intensity(unsharp), 1e-30);
+    let fine = unsharp.rgb * clamp(factor, LEAST_SHARPENING, MOST_SHARPENING);
     let sides = vec2f(textureDimensions(base)) / vec2f(textureDimensions(own));
     // Sizes of levels are rounded up: finds the intended power of two.
     let cell = exp2(round(log2(max(sides.x, sides.y))));

@@ -5,8 +5,9 @@
 //! mixed with the result of the coarser ones, by the number of bodies that its kernel holds at each
 //! pixel: the more bodies, the larger the weight of the finer level. Where there are few their
 //! positions are noise, and the wider kernel is closer to the true density: a level has half of its
-//! weight with 16 bodies in a pixel, so that what is shown of their noise is an eighth. A level is also
-//! trusted where it lacks more light than chance explains: edges and voids stay dark
+//! weight with 36 bodies in a pixel, so that what is shown of their noise is a twelfth. Each level is
+//! corrected for the width of its kernel ([`sharpening`]), so that few bodies shine no further out than
+//! many. A level is also trusted where it lacks more light than chance explains: edges and voids stay dark
 //! (`tests/library/render/smooth.rs`). Every level keeps a small weight everywhere, so that a single
 //! bright body has the wings of a real point-spread function.
 //!
@@ -45,11 +46,13 @@ pub const WIDEST: f32 = 32.0;
 /// the gaps between bodies.
 pub const LEAST_VOID: f32 = 4.0;
 /// The variance of a pixel's number of bodies relative to its mean, in units of `ENOUGH`, at which
-/// a lack of light is half trusted: seven times that of a kernel as wide as three pixels.
+/// a lack of light is half trusted: fifteen times that of a kernel as wide as three pixels.
 pub const VOID: f32 = 0.14;
+/// Bounds of [`sharpening`], so that noise grows little and no ring is black.
+pub const SHARPENING: [f32; 2] = [0.5, 1.5];
 /// Bodies within a pixel of a level at which its weight is a half: their number then fluctuates by
-/// a fourth, and what is shown of it by an eighth.
-const ENOUGH: f64 = 16.0;
+/// a sixth, and what is shown of it by a twelfth.
+const ENOUGH: f64 = 36.0;
 /// Bodies within a kernel of the sharp picture at which it has half of its weight.
 const ENOUGH_SHARP: f64 = 40.0;
 /// The part of the light of sparse bodies that is shown as single stars.
@@ -146,8 +149,9 @@ impl Smoothing {
             least_part: (0.3 * few).max(0.05) as f32,
             bloom: style.bloom as f32,
             evenness: (0.5 * style.local_exposure * (1.0 - few * few)) as f32,
-            // Less than a star in the whole neighbourhood counts as sky.
-            dimmest: (0.5 / (stars.max(1e-12) * cell * cell)).clamp(3e-4, 1e4) as f32,
+            // Less than a fraction of a star in the whole neighbourhood counts as sky. An eighth,
+            // since more would dim the outskirts of few bodies.
+            dimmest: (0.125 / (stars.max(1e-12) * cell * cell)).clamp(3e-4, 1e4) as f32,
             neighbourhood: pyramid.neighbourhood,
             is_on: u32::from(style.bloom > 0.0 || style.local_exposure > 0.0),
             pad: [0; 2],
@@ -186,6 +190,16 @@ impl Smoothing {
 #[inline(always)]
 pub fn enough(crowded: f32) -> f32 {
     1.0 - 1.0 / (1.0 + crowded)
+}
+
+/// The factor that undoes what the width of a level's kernel does to a curved profile, such as the
+/// light that it carries from a disk to its outskirts: `own` is the level's light, `wider` that of the
+/// next coarser one. To first order both are off in proportion to the variance of their kernels, 1 to
+/// 4, so the true light is `own + (own - wider) / 3` (Richardson's extrapolation).
+#[inline(always)]
+pub fn sharpening(own: f32, wider: f32) -> f32 {
+    let factor = 1.0 + (own - wider) / at_least(3.0 * own, 1e-30);
+    at_most(at_least(factor, SHARPENING[0]), SHARPENING[1])
 }
 
 /// The mean of the three channels: the intensity of Lupton et al. (2004).
@@ -283,10 +297,11 @@ impl Glow {
         for k in (0..self.levels.len() - 1).rev() {
             let (finer, coarser) = self.smooth.split_at_mut(k + 1);
             let from = coarser.first().unwrap_or(&self.levels[k + 1]);
-            refine(from, &self.levels[k], (1u32 << (k + 1)) as f32, smoothing, &mut finer[k]);
+            let own = [&self.levels[k], &self.levels[k + 1]];
+            refine(from, own, (1u32 << (k + 1)) as f32, smoothing, &mut finer[k]);
         }
         let from = self.smooth.first().unwrap_or(&self.levels[0]);
-        refine(from, &self.base, 1.0, smoothing, &mut self.glow);
+        refine(from, [&self.base, &self.levels[0]], 1.0, smoothing, &mut self.glow);
     }
 
     /// The result of the last [`Glow::spread`], of the shrunk picture's size. Alpha is the gain.
@@ -337,9 +352,15 @@ fn halve(from: &HdrImage, to: &mut HdrImage) {
     });
 }
 
-/// Mixes `own` over `from`, which is enlarged by a quadratic B-spline. A pixel of `own` is `cell`
-/// pixels of the shrunk picture.
-fn refine(from: &HdrImage, own: &HdrImage, cell: f32, smoothing: &Smoothing, to: &mut HdrImage) {
+/// Mixes the level `own` over `from`, which is enlarged by a quadratic B-spline, as is `wider`, the
+/// next coarser level. A pixel of `own` is `cell` pixels of the shrunk picture.
+fn refine(
+    from: &HdrImage,
+    [own, wider]: [&HdrImage; 2],
+    cell: f32,
+    smoothing: &Smoothing,
+    to: &mut HdrImage,
+) {
     let (width, height) = (from.size().width() as usize, from.size().height() as usize);
     let out_width = to.size().width() as usize;
     // An even pixel lies a quarter to the left of its coarse pixel's centre, an odd one to the
@@ -350,16 +371,19 @@ fn refine(from: &HdrImage, own: &HdrImage, cell: f32, smoothing: &Smoothing, to:
     let rows = to.pixels_mut().par_chunks_mut(out_width).zip(own.pixels().par_chunks(out_width));
     rows.enumerate().for_each(|(y, (row, own))| {
         for (x, (out, &fine)) in row.iter_mut().zip(own).enumerate() {
-            let mut coarse = [0.0; 4];
+            let (mut coarse, mut spread) = ([0.0; 4], 0.0);
             for (dy, along) in weights(y & 1).iter().enumerate() {
                 let source = (y / 2 + dy).saturating_sub(1).min(height - 1) * width;
                 for (dx, across) in weights(x & 1).iter().enumerate() {
-                    let column = (x / 2 + dx).saturating_sub(1).min(width - 1);
-                    coarse = add(coarse, from.pixels()[source + column], along * across);
+                    let at = source + (x / 2 + dx).saturating_sub(1).min(width - 1);
+                    coarse = add(coarse, from.pixels()[at], along * across);
+                    spread += intensity(wider.pixels()[at]) * along * across;
                 }
             }
-            let part = smoothing.part(intensity(coarse), intensity(fine), cell);
-            *out = std::array::from_fn(|k| coarse[k] + (fine[k] - coarse[k]) * part);
+            let own = intensity(fine);
+            let factor = sharpening(own, spread);
+            let part = smoothing.part(intensity(coarse), own * factor, cell);
+            *out = std::array::from_fn(|k| coarse[k] + (fine[k] * factor - coarse[k]) * part);
             let is_neighbourhood = cell >= smoothing.neighbourhood;
             out[3] = if is_neighbourhood { smoothing.gain(intensity(*out)) } else { coarse[3] };
         }

@@ -33,7 +33,8 @@ pub struct GlowGroups {
     base: wgpu::BindGroup,
     levels: Vec<wgpu::BindGroup>,
     smooth: Vec<wgpu::BindGroup>,
-    /// The shrunk picture and the levels, before they are refined.
+    /// The shrunk picture and all levels but the coarsest, before they are refined, each with the
+    /// next coarser one.
     own: Vec<wgpu::BindGroup>,
 }
 
@@ -46,7 +47,7 @@ impl GlowPass {
         };
         let wide_layout = layout_of("shrink", &[Unfiltered]);
         let layout = layout_of("glow", &[Texture, Sampler]);
-        let own_layout = layout_of("refine", &[Unfiltered, Unfiltered, Uniform]);
+        let own_layout = layout_of("refine", &[Unfiltered, Unfiltered, Uniform, Texture]);
         let module = shader(gpu.device, "glow", HDR_FORMAT)?;
         let pipeline = |entry: &str, layouts: &[&wgpu::BindGroupLayout]| {
             DrawPipeline::new(&module, ["vs_screen", entry], layouts, HDR_FORMAT).make(gpu.device)
@@ -74,11 +75,13 @@ impl GlowPass {
             bind(gpu.device, "glow", &self.layout, &[TextureView(view), Sampler(&self.sampler)])
         };
         let plain = || bind(gpu.device, "shrink", &self.wide_layout, &[TextureView(&targets.hdr)]);
-        let own = |view: &wgpu::TextureView| {
+        let own = |(level, wider): (&wgpu::TextureView, &wgpu::TextureView)| {
+            let uniform = self.uniform.as_entire_binding();
             let resources =
-                [TextureView(view), TextureView(&targets.base), self.uniform.as_entire_binding()];
+                [TextureView(level), TextureView(&targets.base), uniform, TextureView(wider)];
             bind(gpu.device, "refine", &self.own_layout, &resources)
         };
+        let refined = std::iter::once(&targets.base).chain(&targets.levels);
         GlowGroups {
             hdr: plain(),
             hdr_by_4: match targets.light_format {
@@ -88,7 +91,7 @@ impl GlowPass {
             base: group(&targets.base),
             levels: targets.levels.iter().map(group).collect(),
             smooth: targets.smooth.iter().map(group).collect(),
-            own: std::iter::once(&targets.base).chain(&targets.levels).map(own).collect(),
+            own: refined.zip(&targets.levels).map(own).collect(),
         }
     }
 

@@ -148,7 +148,7 @@ impl Look {
             false => light_and_size(part.role).0,
         };
         let light: f64 = parts_drawn().map(|p| p.count as f64 * weight_of(p)).sum();
-        let points: Vec<DVec3> = parts_drawn().flat_map(|p| p.points.iter().copied()).collect();
+        let points: Vec<DVec3> = parts_drawn().flat_map(|p| p.share(count)).collect();
         let scene_radius = median_radius(&points);
         // The rest of a body's light goes to its streak.
         let own_part = if style.streak_time > 0.0 { 1.0 - STREAK_PART } else { 1.0 };

@@ -33,8 +33,8 @@ impl Part {
     /// Measures the bodies of that component.
     pub fn measure(bodies: &Bodies, component: u8, role: Role) -> Self {
         let members: Vec<usize> = bodies.of_component(component).collect();
-        // A sample of 16384 gives the median to a percent; a million bodies need not be sorted.
-        let stride = members.len().div_ceil(16_384).max(1);
+        // Such a sample gives the median to a percent; a million bodies need not be sorted.
+        let stride = members.len().div_ceil(SAMPLED).max(1);
         let points: Vec<DVec3> =
             members.iter().step_by(stride).map(|&i| bodies.position[i]).collect();
         let mass: f64 = members.iter().map(|&i| bodies.mass[i]).sum();
@@ -48,7 +48,18 @@ impl Part {
             points,
         }
     }
+
+    /// Positions of its bodies in a sample of `all` bodies in which every component has its share: the
+    /// median radius of a galaxy must not depend on how many of its bodies are sampled.
+    pub fn share(&self, all: usize) -> impl Iterator<Item = DVec3> {
+        let part = self.count as f64 / all.max(1) as f64;
+        let wanted = (part * all.min(SAMPLED) as f64).round() as usize;
+        (0..wanted).map(move |k| self.points[k * self.points.len() / wanted])
+    }
 }
+
+/// Bodies of a component whose positions are sampled, at most.
+const SAMPLED: usize = 16_384;
 
 /// Median distance from the median point, or 1 where that is 0 or not finite.
 pub(super) fn median_radius(points: &[DVec3]) -> f64 {
