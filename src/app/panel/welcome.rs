@@ -84,8 +84,9 @@ pub(super) const CARDS: [Card; 28] = [
     ),
 ];
 
-/// What the mouse and the most useful keys do.
+/// What the mouse and the most useful keys do, and what fingers do.
 const HINT: &str = "drag to turn · scroll to zoom · space to pause · ? for all keys";
+const TOUCH_HINT: &str = "drag to turn · two fingers to zoom and move · tap a body for its facts";
 /// Width of a card in points, where there is room and at least; and the distance between cards.
 const WIDE: f32 = 200.0;
 const NARROW: f32 = 116.0;
@@ -103,6 +104,8 @@ const WIDTH: [f32; 2] = [340.0, 680.0];
 pub struct Welcome {
     /// Whether it is shown.
     pub open: bool,
+    /// Whether the pointer is a finger.
+    pub by_touch: bool,
     was_open: bool,
 }
 
@@ -151,7 +154,8 @@ impl Welcome {
                 });
             });
         });
-        ui.label(RichText::new(HINT).color(DIM));
+        let hint = if self.by_touch { TOUCH_HINT } else { HINT };
+        ui.label(RichText::new(hint).color(DIM));
         ui.add_space(4.0);
         let inside = ui.available_width() - ASIDE + GAP;
         let columns = ((inside / (SENTENCES_FROM + GAP)) as usize).clamp(2, 6);

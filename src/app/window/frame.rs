@@ -81,6 +81,7 @@ impl WindowState {
         let mut panel = Panel::new(open, preferences.tab);
         (panel.is_hidden, panel.light) = (request.embed, preferences.light);
         panel.welcome.open = !preferences.welcomed && request.is_default;
+        panel.welcome.by_touch = machine::is_touched();
         Ok(async move {
             let device = device.await?;
             // The bodies are made while the rest is prepared.

@@ -34,6 +34,16 @@ fn welcome_picture_loads_its_scene_and_cross_closes() {
     assert_eq!(click(&mut harness, "Choose by pictures"), [Action::Welcome]);
 }
 
+#[test]
+fn welcome_names_no_keys_where_there_are_only_fingers() {
+    let mut harness = welcome([400.0, 700.0]);
+    harness.state_mut().panel.welcome.by_touch = true;
+    harness.run();
+    assert!(harness.query_by_label_contains("two fingers to zoom").is_some());
+    assert!(harness.query_by_label_contains("space").is_none());
+    assert!(harness.query_by_label_contains("scroll").is_none());
+}
+
 fn assert_fits(size: [f32; 2], name: &str) {
     let harness = welcome(size);
     // At least the first row is visible; others need scrolling.

@@ -95,6 +95,11 @@ pub fn link(fragment: &str) -> String {
     fragment.to_owned()
 }
 
+/// Whether the primary pointer is a finger: no system reports it here.
+pub fn is_touched() -> bool {
+    false
+}
+
 /// Whether there is room for the panel next to the picture.
 pub fn has_room_for_panel() -> bool {
     true

@@ -14,7 +14,7 @@ use winit::window::WindowAttributes;
 
 use super::UserEvent;
 use crate::page;
-pub use crate::page::{cancel_loading, link, load, progress, set_title};
+pub use crate::page::{cancel_loading, is_touched, link, load, progress, set_title};
 use crate::window::no_display;
 use gravitile::error::{Error, Result};
 use gravitile::files;
