@@ -100,9 +100,18 @@ impl Cadence {
         }
     }
 
-    /// Whether the next request is due, if the simulation is at `step`.
+    /// Whether the next request is due, if the simulation is at `step` and moves on.
     pub fn is_due(&self, step: u64) -> bool {
-        let pause = self.took.div_f64(MAX_FRACTION).max(self.pause);
+        self.is_due_after(self.took.div_f64(MAX_FRACTION), step)
+    }
+
+    /// The same for a simulation that rests, where a result takes no time from steps.
+    pub fn is_due_at_rest(&self, step: u64) -> bool {
+        self.is_due_after(Duration::ZERO, step)
+    }
+
+    fn is_due_after(&self, pause: Duration, step: u64) -> bool {
+        let pause = pause.max(self.pause);
         self.requested.is_none()
             && self.last.is_none_or(|(at, last)| last != Some(step) && at.elapsed() > pause)
     }
@@ -160,6 +169,8 @@ mod tests {
         slow.receive(1);
         std::thread::sleep(Duration::from_millis(1));
         assert!(!slow.is_due(2), "it waits for 10 minutes");
+        assert!(slow.is_due_at_rest(2), "nothing moves");
+        assert!(!slow.is_due_at_rest(1), "nothing has moved since the last one");
         slow.took = Duration::ZERO;
         assert!(slow.is_due(2));
     }

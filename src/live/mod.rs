@@ -445,6 +445,14 @@ impl Live {
         self.mover.request_report();
     }
 
+    /// Requests diagnostics of the state reached, unless they exist or are pending: for a simulation
+    /// that rests, whose next regular ones may be due much later.
+    pub fn report_at_rest(&mut self) {
+        if self.status.ready && self.reports.is_due_at_rest(self.status.steps) {
+            self.request_report();
+        }
+    }
+
     fn request_bodies(&mut self, purpose: CopyPurpose) {
         self.checkpoints.request();
         self.mover.request_bodies(purpose);

@@ -106,7 +106,14 @@ impl SecondRun {
             (self.met, self.frames) = (now, 0);
         }
         first.follow(Some(now));
-        let ahead = if self.waiting.is_empty() { self.ahead } else { 0 };
+        // Energy errors are relative to the state in which the runs parted, and those of a pause are
+        // of its state.
+        let has_parted = self.histories.iter().all(|history| !history.reports().is_empty());
+        if !has_parted || first.keeper().is_still() && !self.is_apart(first) {
+            first.report_at_rest();
+            self.live.report_at_rest();
+        }
+        let ahead = if has_parted && self.waiting.is_empty() { self.ahead } else { 0 };
         let until = now + ahead as f64 * dt;
         limit.filter(|_| dt > 0.0).map_or(until, |limit| limit.min(until))
     }

@@ -86,3 +86,20 @@ fn runs_with_equal_settings_have_the_same_bits_and_other_settings_show() {
     session.press_key("F12", "Named(F12)");
     session.wait_for("a reason", || session.last_message("saved pictures show one run"));
 }
+
+/// Energies are measured where the runs part and where they end, however soon that is.
+#[test]
+fn runs_that_end_soon_have_their_energies_compared() {
+    if !can_run_window_tests() {
+        return;
+    }
+    let scene = "title = \"Short\"\nabout = \"Five steps\"\n[[part]]\nname = \"stars\"\ngenerator = \"plummer\"\n\
+                 parameters = { n = 300 }\n[run]\nsoftening = 0.05\ndt = 0.01\nuntil = 0.05\n[view]\nextent = 3.0\n";
+    let opening = ["view", "short.toml", "--engine", "cpu", "--compare", "softening=0.5"];
+    let session = Session::open_with(&opening, Tab::File, |folder| {
+        std::fs::write(folder.join("short.toml"), scene).unwrap();
+    });
+    session.wait_for("the end", || (session.step() == 5 && session.is_idle()).then_some(()));
+    let [first, second] = energy_errors(&session);
+    assert!(first != 0.0 && second != 0.0 && first != second, "{first:e} {second:e}");
+}
