@@ -48,7 +48,7 @@ pub fn heed(flag: &Arc<AtomicBool>) {
 #[derive(Clone, Debug)]
 pub struct OfCaller(Option<Arc<AtomicBool>>);
 
-/// The request for work that this thread begins; all threads that take part ask it.
+/// The request for work that this thread begins; all threads that take part check it.
 pub fn of_caller() -> OfCaller {
     OfCaller(HEEDED.with_borrow(Clone::clone))
 }
@@ -56,7 +56,7 @@ pub fn of_caller() -> OfCaller {
 impl OfCaller {
     /// Whether the work should stop.
     pub fn is_requested(&self) -> bool {
-        self.0.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) || all_is_wanted()
+        self.0.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed)) || is_requested_of_all()
     }
 
     /// Returns [`Error::Stopped`] if the work should stop.
@@ -67,13 +67,11 @@ impl OfCaller {
 
 /// Whether this thread's own work should stop.
 pub fn is_wanted() -> bool {
-    let heeded = |flag: &Option<Arc<AtomicBool>>| {
-        flag.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed))
-    };
-    HEEDED.with_borrow(heeded) || all_is_wanted()
+    of_caller().is_requested()
 }
 
-fn all_is_wanted() -> bool {
+/// Whether all work of the process should stop.
+fn is_requested_of_all() -> bool {
     match LOOKS_LEFT.load(Ordering::Relaxed) {
         NEVER => false,
         0 => true,
@@ -86,7 +84,7 @@ fn all_is_wanted() -> bool {
 /// Returns [`Error::Stopped`] if this thread's own work should stop. Called between pieces of work,
 /// and after pieces that were skipped.
 pub fn check() -> Result<()> {
-    if is_wanted() { Err(Error::Stopped) } else { Ok(()) }
+    of_caller().check()
 }
 
 #[cfg(test)]
