@@ -10,11 +10,25 @@ pub mod skip;
 use std::sync::{Arc, OnceLock};
 
 use gravitile::forces::Precision;
+use gravitile::forces::direct::gpu::KernelRequest;
 use gravitile::gpu::{AdapterRequest, Gpu};
 
 /// The adapter that tests run on: the best available, or the one that GRAVITILE_TEST_ADAPTER names.
 pub fn adapter_request() -> AdapterRequest {
     AdapterRequest::named(&std::env::var("GRAVITILE_TEST_ADAPTER").unwrap_or_default())
+}
+
+/// A request for the tiled kernel of this shape: p, q, r, u, s.
+pub const fn tiled([p, q, r, u, s]: [u32; 5]) -> KernelRequest {
+    KernelRequest {
+        p: Some(p),
+        q: Some(q),
+        r: Some(r),
+        u: Some(u),
+        s: Some(s),
+        tiled: true,
+        ..KernelRequest::NONE
+    }
 }
 
 /// A device restricted to the WebGPU baseline. Like the default device it stays open until the

@@ -132,33 +132,9 @@ fn bits(state: &mut DeviceState, bodies: &Bodies) -> Vec<[u64; 6]> {
 }
 
 const SHAPES: [KernelRequest; 3] = [
-    KernelRequest {
-        p: Some(64),
-        q: Some(1),
-        r: Some(2),
-        u: Some(4),
-        s: Some(1),
-        tiled: true,
-        ..KernelRequest::NONE
-    },
-    KernelRequest {
-        p: Some(32),
-        q: Some(4),
-        r: Some(1),
-        u: Some(2),
-        s: Some(3),
-        tiled: true,
-        ..KernelRequest::NONE
-    },
-    KernelRequest {
-        p: Some(64),
-        q: Some(1),
-        r: Some(1),
-        u: Some(4),
-        s: Some(1),
-        untiled: true,
-        ..KernelRequest::NONE
-    },
+    common::tiled([64, 1, 2, 4, 1]),
+    common::tiled([32, 4, 1, 2, 3]),
+    KernelRequest { untiled: true, tiled: false, ..common::tiled([64, 1, 1, 4, 1]) },
 ];
 
 #[test]
@@ -224,16 +200,8 @@ fn body_overflowing_f32_is_named_and_others_continue() {
 }
 
 /// Many steps in one dispatch, for 300 bodies.
-const ONE_WORKGROUP: KernelRequest = KernelRequest {
-    p: Some(128),
-    q: Some(2),
-    r: Some(3),
-    u: Some(4),
-    s: Some(1),
-    tiled: true,
-    dispatch: Dispatch::OneWorkgroup,
-    ..KernelRequest::NONE
-};
+const ONE_WORKGROUP: KernelRequest =
+    KernelRequest { dispatch: Dispatch::OneWorkgroup, ..common::tiled([128, 2, 3, 4, 1]) };
 
 #[test]
 fn slicing_one_workgroup_steps_gives_same_bits() {

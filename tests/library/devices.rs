@@ -57,27 +57,8 @@ fn fingerprint(sim: &mut Simulation) -> String {
     format!("{state:?} {diagnostics:?} {restart:?} {}", sim.interactions())
 }
 
-const SHAPES: [KernelRequest; 3] = [
-    KernelRequest::NONE,
-    KernelRequest {
-        p: Some(64),
-        q: Some(1),
-        r: Some(2),
-        u: Some(4),
-        s: Some(1),
-        tiled: true,
-        ..KernelRequest::NONE
-    },
-    KernelRequest {
-        p: Some(32),
-        q: Some(4),
-        r: Some(1),
-        u: Some(2),
-        s: Some(3),
-        tiled: true,
-        ..KernelRequest::NONE
-    },
-];
+const SHAPES: [KernelRequest; 3] =
+    [KernelRequest::NONE, common::tiled([64, 1, 2, 4, 1]), common::tiled([32, 4, 1, 2, 3])];
 
 #[test]
 fn two_and_three_devices_give_same_bits_as_one() {

@@ -40,13 +40,5 @@ fn settings(engine: EngineKind) -> Settings {
 
 /// A tiled shape; with several slices the order of summation differs.
 fn shape(p: u32, s: u32) -> KernelRequest {
-    KernelRequest {
-        p: Some(p),
-        q: Some(1),
-        r: Some(1),
-        u: Some(4),
-        s: Some(s),
-        tiled: true,
-        ..KernelRequest::NONE
-    }
+    common::tiled([p, 1, 1, 4, s])
 }
