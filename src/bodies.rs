@@ -117,7 +117,7 @@ impl Rows {
 /// Units are the caller's with G = 1, unless a [`crate::units::Units`] says otherwise.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Bodies {
-    /// Identifier, kept through every conversion; usually unique.
+    /// Identifier, the same after every conversion; usually unique.
     pub id: Vec<u64>,
     /// Mass, finite and >= 0 (0 is a test particle: it is attracted but does not attract).
     pub mass: Vec<f64>,
@@ -215,7 +215,7 @@ impl Bodies {
     }
 
     /// Appends `other`: its components follow the present ones (one of equal name and role is
-    /// shared), its ids are kept.
+    /// shared), its ids stay.
     ///
     /// Errors: more than 256 components in all.
     pub fn append(&mut self, other: &Bodies) -> Result<()> {

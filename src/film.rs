@@ -323,7 +323,7 @@ fn as_on_device(bodies: &Bodies, frame: &Frame) -> Bodies {
 /// Films `sim` into `film`, which has been opened for pictures of the shot's size, so that problems
 /// with the output file are found before any long computation. `watch` is called with the number of
 /// pictures so far, also after each step, and ends the film early by returning false; pictures so
-/// far are kept. Returns the number of pictures.
+/// far remain. Returns the number of pictures.
 ///
 /// # Errors
 ///

@@ -215,7 +215,7 @@ impl Default for Units {
 }
 
 impl Units {
-    /// GADGET's usual units: kpc, 1e10 solar masses, km/s; the time unit is kpc / (km/s) = 0.978 Gyr
+    /// GADGET's default units: kpc, 1e10 solar masses, km/s; the time unit is kpc / (km/s) = 0.978 Gyr
     /// and G = 43007.1.
     pub fn gadget() -> Self {
         Self {

@@ -74,7 +74,7 @@ impl Barrier {
         }
     }
 
-    /// Aborts: all current and later waits fail with this reason. The first reason is kept.
+    /// Aborts: all current and later waits fail with this reason. The first reason counts.
     pub fn abort(&self, why: &str) {
         let mut state = self.state();
         state.aborted.get_or_insert_with(|| why.to_owned());

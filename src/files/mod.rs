@@ -57,7 +57,7 @@ pub fn replace(path: impl AsRef<Path>, bytes: &[u8]) -> Result<()> {
 }
 
 /// Replaces a file in one step: `write` writes a new file next to it, which is synced and renamed.
-/// Readers always see either the old or the new file; permissions and links are kept. `write` is
+/// Readers always see either the old or the new file; permissions and links stay. `write` is
 /// called once.
 ///
 /// # Errors

@@ -5,7 +5,7 @@ use super::bindings::{self, Binding, pipeline_layout};
 use super::kernel_cache::KernelCache;
 use crate::error::{Error, Result};
 
-/// Whether run-time checks are kept in a kernel.
+/// Whether run-time checks remain in a kernel.
 ///
 /// A boolean in files.
 #[derive(

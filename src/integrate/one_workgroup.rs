@@ -14,7 +14,7 @@ use crate::gpu::{Binding, BodyBuffers, BoundKernel, Gpu, Params, compile, templa
 /// The kernel's file below `shaders/`.
 const FILE: &str = "integrate/one_workgroup.wgsl";
 
-/// Approximate number of sources whose sum is kept in one register: few enough for rounding, enough
+/// Approximate number of sources whose sum is held in one register: few enough for rounding, enough
 /// for speed.
 const BLOCK: u32 = 64;
 

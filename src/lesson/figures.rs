@@ -10,7 +10,7 @@ use gravitile::measure::figures::{self, Figure};
 use gravitile::measure::plot::{Plot, number, short};
 use gravitile::measure::slow_motion::{Cut, SlowMotion, state, svg};
 use gravitile::measure::{
-    BenchSizes, Ceilings, FigureContext, Machine, RUNGS, Record, RecordKind, RecordedDevice, Run,
+    BenchSizes, Ceilings, FigurePlan, Machine, RUNGS, Record, RecordKind, RecordedDevice, Run,
     Score, parse_json_lines, steps_of_score, sweep_ceilings, sweep_kernels,
 };
 use gravitile::tuned::KnownResults;
@@ -92,8 +92,7 @@ impl MeasuredDevice {
     async fn sweep(&self, name: &str, update: &mut dyn FnMut(f64)) -> Result<()> {
         let figure = named(name)?;
         let sizes = BenchSizes::for_page(&self.gpu);
-        let plan =
-            FigureContext { gpu: Some(&self.gpu), sizes: &sizes, added: KernelRequest::NONE };
+        let plan = FigurePlan { gpu: Some(&self.gpu), sizes: &sizes, added: KernelRequest::NONE };
         self.records.borrow_mut().retain(|record| record.figure != name);
         let mut taken = |record, done: f64| {
             self.records.borrow_mut().push(record);

@@ -320,7 +320,7 @@ impl Stop {
 /// Items of `Particles` that are the bodies themselves.
 const BODIES: [&str; 6] = ["CoordSystem", "Mass", "PhaseSpace", "Position", "Velocity", "Key"];
 
-/// Bytes of history that are kept: some hundred command lines.
+/// Bytes of history that are stored: some hundred command lines.
 const LONGEST_HISTORY: usize = 1 << 16;
 
 /// A set `SnapShot`.

@@ -387,7 +387,7 @@ impl<'a> InputFile<'a> {
             let problem = format!("is too large for this machine's memory: {length} bytes");
             return Err(Error::file(&self.path, problem));
         }
-        // Reads from the beginning each time: the file is not kept open, since there may be
+        // Reads from the beginning each time: the file does not stay open, since there may be
         // thousands.
         *bytes = files::read_start(&self.path, count)
             .map_err(|source| Error::io("read", &self.path, source))?;

@@ -24,7 +24,7 @@
 //! header. It is detected, and rejected, because it has no masses where they should be.
 //!
 //! Writing groups the bodies into gas, dark and star and keeps their order within each. Numbers are
-//! narrowed to f32; time stays f64. The padding has no meaning and is not kept.
+//! narrowed to f32; time stays f64. The padding has no meaning and is not stored.
 
 use std::collections::BTreeMap;
 

@@ -42,7 +42,7 @@ impl Tree {
         Self { cube, order, inside, keys: along, sorted, cells, moments }
     }
 
-    /// Updates the moments of the same cells after the bodies have moved; cube and keys are kept.
+    /// Updates the moments of the same cells after the bodies have moved; cube and keys stay.
     pub fn refit(&mut self, places: &[PointMass]) {
         self.sorted = Arc::new(sorted(&self.order, places));
         self.moments = moments(&self.cells, &self.sorted);

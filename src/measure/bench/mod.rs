@@ -27,7 +27,7 @@ mod points;
 mod sizes;
 pub mod slow_motion;
 
-pub use figures::FigureContext;
+pub use figures::FigurePlan;
 pub use ladder::{RUNGS, Rung};
 pub use points::{Candidate, DerivativesCase, EngineTier, FigurePoint};
 pub use sizes::BenchSizes;

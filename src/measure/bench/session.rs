@@ -11,7 +11,7 @@ use super::points::{Candidate, DerivativesCase, EngineTier, FigurePoint};
 use super::record::{Record, RecordKind, RecordedDevice, Run, rounded};
 use super::sizes::BenchSizes;
 use super::steps::{Going, of_kernel};
-use super::{DirectFacts, FigureContext};
+use super::{DirectFacts, FigurePlan};
 use crate::error::{Error, Result};
 use crate::forces::direct::gpu::{KernelConfig, KernelRequest, tiers};
 use crate::forces::{ForceEngine, Forces, Order, Precision};
@@ -79,7 +79,7 @@ pub struct BenchSession<'a> {
 
 impl<'a> BenchSession<'a> {
     /// A session on `gpu`, or on the CPU alone. `going` is called with the fraction of the figure
-    /// that is done; once it returns false, the session stops, and results so far are kept.
+    /// that is done; once it returns false, the session stops, and results so far stay.
     pub fn new(gpu: Option<Arc<Gpu>>, sizes: BenchSizes, going: &'a mut Going<'a>) -> Self {
         Self {
             gpu,
@@ -116,8 +116,8 @@ impl<'a> BenchSession<'a> {
     }
 
     /// What the points of figures of kernels depend on.
-    pub fn plan(&self) -> FigureContext<'_> {
-        FigureContext { gpu: self.gpu.as_deref(), sizes: &self.sizes, added: self.added }
+    pub fn plan(&self) -> FigurePlan<'_> {
+        FigurePlan { gpu: self.gpu.as_deref(), sizes: &self.sizes, added: self.added }
     }
 
     /// Begins a figure, or a part of it, of this many [steps](Self::step).
@@ -150,7 +150,7 @@ impl<'a> BenchSession<'a> {
     ///
     /// # Errors
     ///
-    /// The device failed; [`Error::Stopped`]; the records cannot be kept.
+    /// The device failed; [`Error::Stopped`]; the records cannot be stored.
     pub(super) fn attempt(
         &mut self,
         mut record: Record,
@@ -188,7 +188,7 @@ impl<'a> BenchSession<'a> {
     }
 
     /// Reads the machine's state: before the first figure, and after each, while the device is
-    /// still warm. There is one record of it, kept up to date.
+    /// still warm. There is one record of it, always up to date.
     pub fn look_at_machine(&mut self) {
         let gpu = self.gpu.as_deref();
         let machine = match self.machine.take() {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::figures::{CEILINGS, Figure, FigureContext};
+use super::figures::{CEILINGS, Figure, FigurePlan};
 use super::machine::{MACHINE, Machine};
 use super::points::{Candidate, FigurePoint};
 use super::record::{Record, RecordKind, RecordedDevice, Run, rounded};
@@ -185,7 +185,7 @@ pub async fn sweep_kernels(
     gpu: &Arc<Gpu>,
     run: &Run,
     figure: &Figure,
-    plan: &FigureContext<'_>,
+    plan: &FigurePlan<'_>,
     ceilings: Option<&Ceilings>,
     taken: &mut dyn FnMut(Record, f64) -> bool,
 ) -> Result<()> {

@@ -22,7 +22,7 @@ pub struct DirectCase {
     pub order: Order,
     /// The kernels' shape; `None` lets the engine choose.
     pub shape: Option<TierShape>,
-    /// Whether run-time checks are kept.
+    /// Whether run-time checks remain.
     pub checks: Checks,
     /// Plummer softening length.
     pub softening: f64,

@@ -8,7 +8,7 @@
 //!
 //! | block | of | data |
 //! |---|---|---|
-//! | POS, VEL | all | 3 f32 (or f64, seen from the length) |
+//! | POS, VEL | all | 3 f32 (or f64, by the length) |
 //! | ID | all | u32 or u64 |
 //! | MASS | types whose mass in the header's table is 0; absent if there are none | f32 or f64 |
 //! | U, RHO, NE, NH, HSML, SFR, ENDT | gas | f32 or f64 |
@@ -19,11 +19,11 @@
 //! Other blocks become columns of [`Snapshot::extra`] under their names, vectors as `ACCE.x`,
 //! `ACCE.y`, `ACCE.z`. In format 1 the gas blocks after MASS are U, RHO, HSML (with the flag of
 //! cooling U, RHO, NE, NH, HSML) and any others `X001`, `X002`, ... A block whose length fits no
-//! group of bodies is not kept; the attribute `gadget.skipped` names it. Columns have the types of
+//! group of bodies is not stored; the attribute `gadget.skipped` names it. Columns have the types of
 //! their blocks, except that integers that only some bodies have are f64, with NaN for the others.
 //!
 //! The types become the components `gas`, `halo`, `disk`, `bulge`, `stars` and `boundary`. The file
-//! does not state units; GADGET's usual ones are assumed ([`crate::units::Units::gadget`]), which
+//! does not state units; GADGET's default ones are assumed ([`crate::units::Units::gadget`]), which
 //! is noted. In cosmological snapshots they are divided by the Hubble parameter; positions remain
 //! comoving and velocities divided by the square root of the scale factor, as in the file. The
 //! header's other numbers become attributes if they are not 0.

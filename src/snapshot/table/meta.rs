@@ -42,7 +42,7 @@ pub(super) fn escape(text: &str) -> String {
     escaped
 }
 
-/// The inverse of [`escape`]; anything that is not an escape is kept.
+/// The inverse of [`escape`]; anything that is not an escape stays.
 pub(super) fn unescape(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut rest = text;

@@ -45,7 +45,7 @@ pub struct KernelConfig {
     /// How its steps are dispatched.
     #[serde(rename = "one_workgroup", default, skip_serializing_if = "Dispatch::is_auto")]
     pub dispatch: Dispatch,
-    /// Whether wgpu's run-time checks are kept.
+    /// Whether wgpu's run-time checks remain.
     #[serde(rename = "checked")]
     pub checks: Checks,
     /// The user's own kernel of this shape ([`super::own`]), for which u has no meaning. Not stored
@@ -123,7 +123,7 @@ impl KernelConfig {
     }
 
     /// The shape for steps in one workgroup: threads of `gpu` side by side for all `n` bodies, then
-    /// more threads that share a sink, then registers. `p`, `q` and `r` of the request are kept.
+    /// more threads that share a sink, then registers. `p`, `q` and `r` of the request stay.
     ///
     /// # Errors
     /// More bodies than one workgroup can hold on this adapter.

@@ -91,7 +91,7 @@ pub struct TreeForces {
     pub(super) balance: Option<BalanceKernels>,
     pub(super) params: Params<TreeParams>,
     next: Next,
-    /// The number of chunks still to be kept small, and whether the submission ends with one.
+    /// The number of chunks that must still be small, and whether the submission ends with one.
     careful: u32,
     ends_submission: bool,
     pub(super) steps: RebuildState,

@@ -5,7 +5,7 @@ use super::curves::{
     CPU, OVER_N, RATE, by_series, curves, distinct, filled, gains, millis, of, rate,
     rates_and_model, recoloured,
 };
-use super::{Figure, FigureContext};
+use super::{Figure, FigurePlan};
 use crate::forces::direct::gpu::{KernelConfig, KernelRequest};
 use crate::gpu::DeviceClass;
 use crate::measure::plot::{Curve, CurvePoint, GREY, Map, Plot, PlotAxis, short};
@@ -20,7 +20,7 @@ pub(super) const DEFAULT: &str = "default kernel";
 /// The kernel of GPU Gems 3: p = 256, one sink per thread, four interactions unrolled.
 pub(super) const CHAPTER: KernelConfig = KernelConfig { u: 4, ..KernelConfig::tiled(256) };
 
-fn table_points(plan: &FigureContext<'_>) -> Vec<FigurePoint> {
+fn table_points(plan: &FigurePlan<'_>) -> Vec<FigurePoint> {
     let mut sizes = plan.sizes.chapter.to_vec();
     let more = [16_384, 65_536, 262_144, 1 << 20, plan.sizes.largest];
     sizes.extend(more.into_iter().filter(|n| *n <= plan.sizes.largest));
@@ -29,7 +29,7 @@ fn table_points(plan: &FigureContext<'_>) -> Vec<FigurePoint> {
 }
 
 /// The points of a figure of rates against N.
-fn rate_points(plan: &FigureContext<'_>, sizes: &[usize], with_untiled: bool) -> Vec<FigurePoint> {
+fn rate_points(plan: &FigurePlan<'_>, sizes: &[usize], with_untiled: bool) -> Vec<FigurePoint> {
     let mut points = Vec::new();
     for &n in sizes {
         if let Some(default) = plan.kernel(&KernelRequest::default(), n, n) {
@@ -99,7 +99,7 @@ fn n_plots(records: &[Record]) -> Vec<Plot> {
 pub(super) const UNROLL: Figure = Figure::kernels("unroll", unroll_points, unroll_plots)
     .concluding(&[|own, _| optimum("u", own)]);
 
-fn unroll_points(plan: &FigureContext<'_>) -> Vec<FigurePoint> {
+fn unroll_points(plan: &FigurePlan<'_>) -> Vec<FigurePoint> {
     let mut points = Vec::new();
     for &u in &plan.sizes.unroll {
         for (series, r, untiled) in [
@@ -147,7 +147,7 @@ fn unroll_plots(records: &[Record]) -> Vec<Plot> {
 pub(super) const P: Figure = Figure::kernels("p", p_points, p_plots)
     .concluding(&[|own, _| optimum("p", own), |own, _| trend_of_optimum("p", own)]);
 
-fn p_points(plan: &FigureContext<'_>) -> Vec<FigurePoint> {
+fn p_points(plan: &FigurePlan<'_>) -> Vec<FigurePoint> {
     let mut points = Vec::new();
     for n in plan.sizes.chapter {
         for p in [16, 32, 64, 128, 256, 512, 1024] {
@@ -180,7 +180,7 @@ fn p_plots(records: &[Record]) -> Vec<Plot> {
 pub(super) const Q: Figure =
     Figure::kernels("q", q_points, q_plots).concluding(&[fastest_at_each_size]);
 
-fn q_points(plan: &FigureContext<'_>) -> Vec<FigurePoint> {
+fn q_points(plan: &FigurePlan<'_>) -> Vec<FigurePoint> {
     let [least, _, most] = plan.sizes.chapter;
     let mut points = Vec::new();
     for n in BenchSizes::powers(least / 4, most, 1) {
@@ -226,7 +226,7 @@ fn q_plots(records: &[Record]) -> Vec<Plot> {
 pub(super) const LADDER: Figure =
     Figure::kernels("ladder", ladder_points, ladder_plots).concluding(&[fastest_at_each_size]);
 
-fn ladder_points(plan: &FigureContext<'_>) -> Vec<FigurePoint> {
+fn ladder_points(plan: &FigurePlan<'_>) -> Vec<FigurePoint> {
     let [least, _, most] = plan.sizes.chapter;
     let sizes = BenchSizes::powers(least, most, 1);
     let points = |n: usize| RUNGS.map(|rung| FigurePoint::all_on_all(rung.name, n, rung.config()));
@@ -245,7 +245,7 @@ pub(super) const SHAPES: Figure =
 const MAP_P: [u32; 6] = [8, 16, 32, 64, 128, 256];
 const MAP_Q: [u32; 6] = [1, 2, 4, 8, 16, 32];
 
-fn shapes_points(plan: &FigureContext<'_>) -> Vec<FigurePoint> {
+fn shapes_points(plan: &FigurePlan<'_>) -> Vec<FigurePoint> {
     let n = plan.sizes.chapter[1];
     let shapes = MAP_Q.into_iter().flat_map(|q| MAP_P.map(|p| (p, q)));
     let fitting = shapes.filter(|(p, q)| p * q <= 256);
@@ -282,7 +282,7 @@ pub(super) const FILL: Figure = Figure::kernels("fill", fill_points, fill_plots)
 /// Number of compute units assumed if the driver does not report it.
 const DEFAULT_UNITS: u32 = 16;
 
-fn fill_points(plan: &FigureContext<'_>) -> Vec<FigurePoint> {
+fn fill_points(plan: &FigurePlan<'_>) -> Vec<FigurePoint> {
     let Some(gpu) = plan.gpu else { return Vec::new() };
     // On a GPU, enough sources that a slice has a whole tile even with the most slices and the
     // largest tiles.
@@ -320,7 +320,7 @@ fn fill_plots(records: &[Record]) -> Vec<Plot> {
 pub(super) const CROSSOVER: Figure =
     Figure::kernels("crossover", crossover_points, crossover_plots);
 
-fn crossover_points(plan: &FigureContext<'_>) -> Vec<FigurePoint> {
+fn crossover_points(plan: &FigurePlan<'_>) -> Vec<FigurePoint> {
     let sizes = BenchSizes::powers(1, plan.sizes.map, 2);
     let mut points = Vec::new();
     for &sources in &sizes {

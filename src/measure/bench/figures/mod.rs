@@ -65,7 +65,7 @@ pub struct Figure {
 enum FigureSource {
     /// These kernels are timed, by [`BenchSession::sweep`] or, in a page, by
     /// [`sweep_kernels`](super::sweep_kernels).
-    Kernels(fn(&FigureContext<'_>) -> Vec<FigurePoint>),
+    Kernels(fn(&FigurePlan<'_>) -> Vec<FigurePoint>),
     /// Its own function adds records to the session.
     #[cfg(not(target_arch = "wasm32"))]
     Own(fn(&mut BenchSession<'_>) -> Result<()>),
@@ -73,7 +73,7 @@ enum FigureSource {
 
 /// What the points of a figure of kernels depend on.
 #[derive(Clone, Copy, Debug)]
-pub struct FigureContext<'a> {
+pub struct FigurePlan<'a> {
     /// The adapter, if there is one.
     pub gpu: Option<&'a Gpu>,
     /// How much is measured.
@@ -82,7 +82,7 @@ pub struct FigureContext<'a> {
     pub added: KernelRequest,
 }
 
-impl FigureContext<'_> {
+impl FigurePlan<'_> {
     /// The shape that the program chooses for `n` sinks and `m` sources, with some parameters
     /// fixed; `None` without a GPU, and if the adapter cannot run it.
     pub fn kernel(&self, request: &KernelRequest, n: usize, m: usize) -> Option<KernelConfig> {
@@ -94,14 +94,14 @@ impl Figure {
     /// A figure of kernels.
     const fn kernels(
         name: &'static str,
-        points: fn(&FigureContext<'_>) -> Vec<FigurePoint>,
+        points: fn(&FigurePlan<'_>) -> Vec<FigurePoint>,
         plots: fn(&[Record]) -> Vec<Plot>,
     ) -> Self {
         Self { name, measure: FigureSource::Kernels(points), plots, concludes: &[] }
     }
 
     /// The points of a figure of kernels; `None` for other figures.
-    pub fn kernel_points(&self, plan: &FigureContext<'_>) -> Option<Vec<FigurePoint>> {
+    pub fn kernel_points(&self, plan: &FigurePlan<'_>) -> Option<Vec<FigurePoint>> {
         match self.measure {
             FigureSource::Kernels(points) => Some(points(plan)),
             #[cfg(not(target_arch = "wasm32"))]

@@ -3,7 +3,7 @@
 use super::ceilings::ceilings_of;
 use super::curves::{curves, gflops, of};
 use super::kernels::CHAPTER;
-use super::{Figure, FigureContext};
+use super::{Figure, FigurePlan};
 use crate::forces::direct::FLOPS;
 use crate::forces::direct::gpu::KernelConfig;
 use crate::measure::plot::{Curve, CurvePoint, Plot, PlotAxis};
@@ -11,7 +11,7 @@ use crate::measure::{Ceiling, FigurePoint, Record, RecordKind};
 
 pub(super) const ROOFLINE: Figure = Figure::kernels("roofline", roofline_points, roofline_plots);
 
-fn roofline_points(plan: &FigureContext<'_>) -> Vec<FigurePoint> {
+fn roofline_points(plan: &FigurePlan<'_>) -> Vec<FigurePoint> {
     let n = plan.sizes.many;
     let untiled = KernelConfig { untiled: true, ..CHAPTER };
     let kernels = [

@@ -26,7 +26,7 @@ pub(super) struct SourceSlice<'a> {
     /// Number of sources in all; the last pack may extend beyond it.
     pub count: usize,
     pub softening_squared: f64,
-    /// The most entries kept in a list.
+    /// The most entries stored in a list.
     pub capacity: usize,
 }
 

@@ -345,7 +345,7 @@ impl PartTree {
         Ok(ConfiguredForces { build, rule, first, balance })
     }
 
-    /// Accelerations of the bodies at their places, and potentials if they were asked for:
+    /// Accelerations of the bodies at their places, and potentials if they were requested:
     /// `array<vec4<f32>>`.
     pub fn partial_sums(&self) -> &wgpu::Buffer {
         &self.stages.partial_sums
