@@ -135,6 +135,17 @@ pub fn any(yes: bool) -> bool {
     }
 }
 
+/// The first problem of any rank; this process's `own` where it is alone.
+pub fn first_problem(own: Option<String>) -> Option<String> {
+    let Some(ranks) = ranks() else { return own };
+    let all = match ranks.gather_messages(own.unwrap_or_default().as_bytes()) {
+        Ok(all) => all,
+        Err(error) => return Some(error.to_string()),
+    };
+    let first = all.into_iter().find(|problem| !problem.is_empty())?;
+    Some(String::from_utf8_lossy(&first).into_owned())
+}
+
 /// Checks that all ranks work on the same input: compares checksums, each named in plain words,
 /// with those of rank 0. Does not compute them where this process is alone.
 ///

@@ -375,7 +375,8 @@ impl RunFolder {
     }
 
     /// The intact snapshot with the highest step, or those of its bodies that are in `rows`, if each
-    /// of several ranks has some. `all` says whether something is true for all ranks.
+    /// of several ranks has some. `first_problem` exchanges what is wrong with a snapshot: given this
+    /// rank's problem, it returns the first one of all ranks.
     ///
     /// # Errors
     ///
@@ -383,7 +384,7 @@ impl RunFolder {
     pub fn last_whole(
         &self,
         rows: Option<&Rows>,
-        all: impl Fn(bool) -> bool,
+        first_problem: impl Fn(Option<String>) -> Option<String>,
     ) -> Result<LastSnapshot> {
         let folder = &self.path;
         let steps = self.steps()?;
@@ -394,14 +395,14 @@ impl RunFolder {
                 Some(rows) => snapshot::read_rows(&path, &rows.own),
                 None => snapshot::read(&path).map(|whole| (whole.bodies.len(), whole)),
             };
-            let is_whole = all(read.is_ok());
-            match read {
-                Ok((n, snapshot)) if is_whole => {
+            let problem = first_problem(read.as_ref().err().map(Error::to_string));
+            match (read, problem) {
+                (Ok((n, snapshot)), None) => {
                     super::edited::check(self, (step, n), &snapshot)?;
                     return Ok(LastSnapshot { step, snapshot, damaged });
                 }
-                Ok(_) => damaged.push(Error::file(&path, "another rank cannot read its part")),
-                Err(error) => damaged.push(error),
+                (Ok(_), Some(problem)) => damaged.push(Error::Outside(problem)),
+                (Err(error), _) => damaged.push(error),
             }
         }
         let last = damaged.first().map(|error| format!(". The last one: {error}"));

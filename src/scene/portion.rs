@@ -25,6 +25,7 @@ impl Portion<'_> {
 
 impl<'a> Portion<'a> {
     /// These bodies; `all` are the processes that make the others.
+    #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn of_rows(rows: Range<usize>, all: &'a dyn AllReduce) -> Self {
         Self { rows, all }
     }

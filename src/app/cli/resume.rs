@@ -70,7 +70,7 @@ pub fn main(args: &Args) -> Result<Ended> {
         }
     };
     let rows = choice.as_ref().and_then(|choice| choice.rows.as_ref());
-    let mut found = folder.last_whole(rows, |here| !ranks::any(!here))?;
+    let mut found = folder.last_whole(rows, ranks::first_problem)?;
     settings.steps_before = found.step;
     let sum = if rows.is_none() { run::sum_of(&found.snapshot) } else { found.step as u32 };
     ranks::must_agree(|| [("snapshot", sum)])?;

@@ -857,20 +857,11 @@ impl Backend for DomainGroup {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
+    use super::super::test_adapter as adapter;
     use super::*;
-    use crate::gpu::AdapterRequest;
     use crate::scene::{Scene, Spread, test_bodies};
     use crate::sim::{ASKED_FOR, EngineKind, Simulation};
-
-    pub(in crate::sim::group) fn adapter() -> Arc<Gpu> {
-        let name = std::env::var("GRAVITILE_TEST_ADAPTER").unwrap_or_default();
-        let request = match name.as_str() {
-            "" => AdapterRequest::default(),
-            name => AdapterRequest::named(name),
-        };
-        Gpu::open_blocking(&request).expect("the device tests need an adapter")
-    }
 
     fn settings() -> Settings {
         Settings {

@@ -219,3 +219,15 @@ impl DeviceGroup {
 
 #[cfg(test)]
 mod tests;
+
+/// The adapter of the tests here.
+#[cfg(test)]
+fn test_adapter() -> std::sync::Arc<crate::gpu::Gpu> {
+    use crate::gpu::{AdapterRequest, Gpu};
+    let name = std::env::var("GRAVITILE_TEST_ADAPTER").unwrap_or_default();
+    let request = match name.as_str() {
+        "" => AdapterRequest::default(),
+        name => AdapterRequest::named(name),
+    };
+    Gpu::open_blocking(&request).expect("the device tests need an adapter")
+}

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::domains::tests::adapter;
+use super::test_adapter as adapter;
 use super::*;
 use crate::bodies::{Bodies, Component, Role, Rows};
 use crate::exchange::team;
@@ -45,11 +45,11 @@ fn settings(engine: EngineKind) -> Settings {
 /// together.
 type Found = (Bodies, Vec<DVec3>, Vec<f64>, Restart, String);
 
+/// Opens a simulation of bodies that have taken so many steps.
+type Open<'a> = dyn Fn(Bodies, Option<&Restart>, u64) -> Result<Simulation> + 'a;
+
 /// Opens a simulation and takes two steps, then opens another from where that is and takes one.
-fn found(
-    open: &dyn Fn(Bodies, Option<&Restart>, u64) -> Result<Simulation>,
-    own: &Bodies,
-) -> Result<Found> {
+fn found(open: &Open<'_>, own: &Bodies) -> Result<Found> {
     let mut sim = open(own.clone(), None, 0)?;
     sim.step(2)?;
     let state = sim.state()?;

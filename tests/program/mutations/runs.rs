@@ -37,7 +37,7 @@ fn open(path: &Path) -> Result<bool, String> {
         Ok(folder) => folder,
         Err(error) => return rejected(error),
     };
-    let found = match folder.last_whole(None, |whole| whole) {
+    let found = match folder.last_whole(None, |problem| problem) {
         Ok(found) => found,
         Err(error) => return rejected(error),
     };

@@ -52,6 +52,15 @@ fn a_file_per_rank_holds_the_bodies_of_one_file() {
             assert!(texts[0].contains("resuming from step 2 of 6"), "{texts:?}");
             assert!(snapshots(&out) == whole, "{engine} on {count} ranks, resumed");
             assert_eq!(files_of(&out, "step_0000000006"), 5 - count + 1, "none of the old ones");
+            // One rank's file is damaged: all go back to the snapshot before.
+            let damaged = out.join("step_0000000006.1.gvt");
+            let mut bytes = std::fs::read(&damaged).unwrap();
+            bytes[5000] ^= 1;
+            std::fs::write(&damaged, bytes).unwrap();
+            let [stdout, stderr] = run(folder, count, &["resume", name]).unwrap();
+            assert!(stdout.contains("resuming from step 4 of 6"), "{stdout}");
+            assert!(stderr.contains("step_0000000006.1.gvt"), "{stderr}");
+            assert!(snapshots(&out) == whole, "{engine} on {count} ranks, after damage");
         }
     }
     // As many files as asked for, by fewer ranks and by more.
