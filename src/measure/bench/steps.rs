@@ -26,7 +26,7 @@ pub type Going<'a> = dyn FnMut(f64, &str) -> bool + 'a;
 ///
 /// # Errors
 ///
-/// [`Error::RecordedDevice`].
+/// [`Error::Device`].
 pub async fn measure_steps(
     gpu: &Arc<Gpu>,
     config: KernelConfig,
@@ -91,7 +91,7 @@ pub(super) fn of_kernel(
 ///
 /// # Errors
 ///
-/// [`Error::RecordedDevice`].
+/// [`Error::Device`].
 pub(super) async fn measure_sizes(
     gpu: &Arc<Gpu>,
     known: &KnownResults,
@@ -128,7 +128,7 @@ pub(super) async fn measure_sizes(
 ///
 /// # Errors
 ///
-/// [`Error::RecordedDevice`].
+/// [`Error::Device`].
 pub async fn steps_of_score(
     gpu: &Arc<Gpu>,
     run: &Run,

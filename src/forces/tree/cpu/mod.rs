@@ -8,10 +8,12 @@ use super::TreeConfig;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::error::Error;
 use crate::error::Result;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::forces::Identity;
 use crate::forces::direct::cpu::InstructionSet;
 use crate::forces::{
-    EngineCapabilities, Evaluator, Forces, Identity, Interfaces, Order, Outputs, Precision, Sinks,
-    Sources, WithSources,
+    EngineCapabilities, Evaluator, Forces, Interfaces, Order, Outputs, Precision, Sinks, Sources,
+    WithSources,
 };
 use crate::settings::Rebuild;
 use crate::stop;
