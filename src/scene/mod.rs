@@ -48,7 +48,7 @@ pub use test_bodies::{Spread, test_bodies};
 pub use values::{Kind, Parameter, Values};
 pub use view_text::{keyframes, path_text, with_keyframes};
 
-/// The largest number of bodies of a scene; more would need over 100 GB on the host alone.
+/// The largest number of bodies of a scene; more would need over 100 GB on the hosts alone.
 /// A browser's page has 4 GB of memory, in which there are several copies of the bodies while they
 /// are handed over.
 pub const MAX_BODIES: usize = if cfg!(target_arch = "wasm32") { 4_000_000 } else { 1_000_000_000 };

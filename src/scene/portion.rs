@@ -10,24 +10,26 @@ use crate::math::{AllReduce, Alone, all_sums_of};
 
 /// Which bodies of a generator this process makes: all, or, if each of several processes makes some,
 /// a range of their numbers. What depends on all bodies, such as their centre of mass, the processes
-/// compute together, so that a body has the same bits whoever makes it.
+/// compute together, so that a body has the same bits on any process.
 #[derive(Clone)]
 pub struct Portion<'a> {
     /// Clipped to the number of bodies by [`Portion::rows`].
     rows: Range<usize>,
     all: &'a dyn AllReduce,
+    is_alone: bool,
 }
 
 impl Portion<'_> {
     /// All bodies.
-    pub const WHOLE: Portion<'static> = Portion { rows: 0..usize::MAX, all: &Alone };
+    pub const WHOLE: Portion<'static> =
+        Portion { rows: 0..usize::MAX, all: &Alone, is_alone: true };
 }
 
 impl<'a> Portion<'a> {
     /// These bodies; `all` are the processes that make the others.
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn of_rows(rows: Range<usize>, all: &'a dyn AllReduce) -> Self {
-        Self { rows, all }
+        Self { rows, all, is_alone: false }
     }
 
     /// The numbers of the bodies that this process makes, of `n` in all.
@@ -48,6 +50,18 @@ impl<'a> Portion<'a> {
         let rows = self.rows(bodies.len());
         bodies.keep(&rows);
         bodies
+    }
+
+    /// Makes two parts: at the same time, unless other processes expect their sums in this order.
+    pub fn both<T: Send>(
+        &self,
+        first: impl FnOnce() -> T + Send,
+        second: impl FnOnce() -> T + Send,
+    ) -> (T, T) {
+        match self.is_alone {
+            true => rayon::join(first, second),
+            false => (first(), second()),
+        }
     }
 
     /// Moves this process's bodies to the frame where the centre of mass of all is at rest at the

@@ -335,7 +335,7 @@ impl Simulation {
     /// ([`crate::frame::coincident`]); 0 if forces are computed more precisely.
     ///
     /// # Errors
-    /// If each rank reads some of the bodies: a rank is gone.
+    /// If each rank has some of the bodies: a rank is gone.
     pub fn closer_than_f32(&self, bodies: &Bodies) -> Result<usize> {
         let Capabilities { device, parts_frame, in_f32, .. } = self.capabilities();
         let (x, mass) = (&bodies.position, &bodies.mass);
@@ -471,7 +471,7 @@ impl Simulation {
     /// [`Simulation::diagnose`] with potentials that are known.
     ///
     /// # Errors
-    /// If each rank reads some of the bodies: a rank is gone.
+    /// If each rank has some of the bodies: a rank is gone.
     pub(crate) fn diagnose_by(&self, bodies: &Bodies, potential: &[f64]) -> Result<Diagnostics> {
         #[cfg(not(target_arch = "wasm32"))]
         if let Some(ranks) = self.readers() {

@@ -158,7 +158,7 @@ struct Sphere<'a> {
 }
 
 impl Sphere<'_> {
-    /// Fills the positions and velocities from body `first` on, on an even grid of radii and speeds. Each body has a
+    /// Fills the positions and velocities from body `first` on, evenly in radii and speeds. Each body has a
     /// partner at the opposite point with the opposite velocity. Without it a halo of few bodies
     /// would be off centre by its radius over sqrt(n), and recentring it would shift its cusp away
     /// from the bulge's.

@@ -78,7 +78,9 @@ fn build(values: &Values, seed: u64, portion: &Portion<'_>) -> Result<Bodies> {
             Ok::<_, Error>(bodies)
         };
     let nodes = [-values.real("argument_1"), 180.0 - values.real("argument_2")];
-    let first = disk(0..first_count, 1.0, 0, "inclination_1", nodes[0])?;
-    let second = disk(first_count..n, ratio, 1, "inclination_2", nodes[1])?;
-    on_orbit(first, second, &orbit, portion)
+    let (first, second) = portion.both(
+        || disk(0..first_count, 1.0, 0, "inclination_1", nodes[0]),
+        || disk(first_count..n, ratio, 1, "inclination_2", nodes[1]),
+    );
+    on_orbit(first?, second?, &orbit, portion)
 }

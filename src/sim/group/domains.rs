@@ -13,7 +13,6 @@ use glam::DVec3;
 use rayon::prelude::*;
 use web_time::Instant;
 
-use super::divides;
 use super::open::{Topology, devices_per_rank, patience};
 use super::team::{Local, run_on_each};
 use crate::bodies::{Bodies, Rows};
@@ -32,9 +31,7 @@ use crate::integrate::blocks::Restart;
 use crate::math::{AllReduce, Alone, all_largest_of};
 use crate::settings::Domains;
 use crate::sim::backend::{advanced, first_of_all};
-use crate::sim::{
-    Backend, BackendEntry, BoxFuture, Capabilities, Choice, Observed, Settings, Watch,
-};
+use crate::sim::{Backend, BackendEntry, BoxFuture, Capabilities, Observed, Settings, Watch};
 use crate::stop;
 
 /// Several devices that each have a part of the bodies.
@@ -68,33 +65,6 @@ pub const BACKEND: BackendEntry = BackendEntry {
         })
     },
 };
-
-/// Checks the bodies of a rank that has some of them.
-///
-/// # Errors
-/// Ranks that would all need all bodies; another number of bodies than `rows` says; a body out of
-/// range, on any rank; a rank is gone.
-pub fn check_rows(
-    choice: &Choice,
-    rows: &Rows,
-    bodies: &Bodies,
-    settings: &Settings,
-) -> Result<()> {
-    if !divides(choice, settings, rows.n) {
-        let allowed = "all, unless several ranks share a tree in parts";
-        return Err(Error::value("the bodies of a rank", format!("{:?}", rows.own), allowed));
-    }
-    let checked = match rows.own.len() == bodies.len() {
-        true if bodies.is_empty() => Ok(()),
-        true => bodies.validate().map_err(|error| error.numbered_from(rows.own.start)),
-        false => Err(Error::value(
-            "the number of bodies of a rank",
-            bodies.len(),
-            rows.own.len().to_string(),
-        )),
-    };
-    first_of_all(choice.ranks.as_ref(), checked)
-}
 
 /// Room for bodies on a device, as a factor on its share: parts of equal cost have up to 1.3 times
 /// the mean number of bodies.
@@ -861,7 +831,7 @@ mod tests {
     use super::super::test_adapter as adapter;
     use super::*;
     use crate::scene::{Scene, Spread, test_bodies};
-    use crate::sim::{ASKED_FOR, EngineKind, Simulation};
+    use crate::sim::{ASKED_FOR, Choice, EngineKind, Simulation};
 
     fn settings() -> Settings {
         Settings {

@@ -41,16 +41,17 @@ struct HostGroup {
     state: HostState,
     ranks: Ranks,
     /// The bodies that each rank moves.
-    homes: Vec<Range<usize>>,
+    shares: Vec<Range<usize>>,
     /// Those that each rank reads.
     readers: Vec<Range<usize>>,
     /// Whether each rank is given what it reads; otherwise all are given all.
     are_divided: bool,
-    /// The accelerations of the bodies read last, if the next forces depend on them.
-    last: Option<Vec<DVec3>>,
+    /// Whether forces depend on the accelerations of the last step, and those of the bodies read last.
+    needs_last: bool,
+    last: Vec<DVec3>,
 }
 
-/// A body on its way home.
+/// A body as it is sent to the rank that moves it.
 #[repr(C)]
 #[derive(Clone, Copy, Pod, Zeroable)]
 struct Sent {
@@ -88,7 +89,7 @@ impl HostGroup {
     ) -> Result<Self> {
         let ranks = choice.ranks.clone().expect("ranks share the bodies");
         let n = choice.rows.as_ref().map_or(bodies.len(), |rows| rows.n);
-        let homes = equal_shares(n, ranks.size(), 1);
+        let shares = equal_shares(n, ranks.size(), 1);
         let readers = match &choice.rows {
             Some(rows) => {
                 let all = ranks.gather(&[rows.own.start as u64, rows.own.end as u64])?;
@@ -99,7 +100,7 @@ impl HostGroup {
         let given = Given {
             ranks: &ranks,
             readers: choice.rows.is_some().then_some(&readers[..]),
-            homes: &homes,
+            shares: &shares,
         };
         let needs_last = settings.tree.opening.needs_accelerations();
         let found = restart.filter(|_| needs_last);
@@ -110,7 +111,7 @@ impl HostGroup {
         };
         let restart = restart.map(|last| Restart::of_last(&last));
         let own = given.bodies(bodies)?;
-        let first = homes[ranks.rank()].start;
+        let first = shares[ranks.rank()].start;
         let opened = async {
             let mut engine = host_engine(choice.kind, None, &[], settings).await?;
             let divides = engine.interfaces().divides;
@@ -120,17 +121,18 @@ impl HostGroup {
         let opened = opened.await.map_err(|error| error.numbered_from(first));
         let state = first_of_all(Some(&ranks), opened)?.among(ranks.clone(), first);
         let are_divided = choice.rows.is_some();
-        Ok(Self { state, ranks, homes, readers, are_divided, last: None })
+        let last = Vec::new();
+        Ok(Self { state, ranks, shares, readers, are_divided, needs_last, last })
     }
 
     fn given(&self) -> Given<'_> {
         let readers = self.are_divided.then_some(&self.readers[..]);
-        Given { ranks: &self.ranks, readers, homes: &self.homes }
+        Given { ranks: &self.ranks, readers, shares: &self.shares }
     }
 
     /// What this rank reads of its own and the others' bodies.
     fn read_of<T: Pod>(&self, items: &[T]) -> Result<Vec<T>> {
-        moved(&self.ranks, (&self.homes, &self.readers), |rows| items[rows].to_vec())
+        moved(&self.ranks, (&self.shares, &self.readers), |rows| items[rows].to_vec())
     }
 }
 
@@ -138,18 +140,18 @@ impl HostGroup {
 struct Given<'a> {
     ranks: &'a Ranks,
     readers: Option<&'a [Range<usize>]>,
-    homes: &'a [Range<usize>],
+    shares: &'a [Range<usize>],
 }
 
 impl Given<'_> {
-    /// What `item` is for the bodies at home.
+    /// What `item` is for the bodies that this rank moves.
     fn of<T: Pod>(&self, item: impl Fn(usize) -> T) -> Result<Vec<T>> {
         match self.readers {
             Some(given) => {
                 let of = |rows: Range<usize>| rows.map(&item).collect();
-                moved(self.ranks, (given, self.homes), of)
+                moved(self.ranks, (given, self.shares), of)
             }
-            None => Ok(self.homes[self.ranks.rank()].clone().map(item).collect()),
+            None => Ok(self.shares[self.ranks.rank()].clone().map(item).collect()),
         }
     }
 
@@ -200,14 +202,16 @@ impl Backend for HostGroup {
             bodies.position = self.read_of(&own.position)?;
             bodies.velocity = self.read_of(&own.velocity)?;
             let acceleration = self.read_of(&acceleration)?;
-            self.last = (!self.state.restart().columns.is_empty()).then(|| acceleration.clone());
+            if self.needs_last {
+                self.last.clone_from(&acceleration);
+            }
             Ok(acceleration)
         })
     }
 
     fn potential(&mut self) -> BoxFuture<'_, Result<Vec<f64>>> {
         Box::pin(async move {
-            let first = self.homes[self.ranks.rank()].start;
+            let first = self.shares[self.ranks.rank()].start;
             let found = self.state.potential().await;
             let found = found.map_err(|error| error.numbered_from(first));
             let found = first_of_all(Some(&self.ranks), found)?;
@@ -221,13 +225,13 @@ impl Backend for HostGroup {
         settings: &'a Settings,
     ) -> BoxFuture<'a, Result<()>> {
         Box::pin(async move {
-            let n = self.homes.last().map_or(0, |home| home.end);
+            let n = self.shares.last().map_or(0, |share| share.end);
             if !self.are_divided && bodies.len() != n {
-                self.homes = equal_shares(bodies.len(), self.ranks.size(), 1);
+                self.shares = equal_shares(bodies.len(), self.ranks.size(), 1);
                 self.readers = vec![0..bodies.len(); self.ranks.size()];
             }
             let own = self.given().bodies(bodies)?;
-            let first = self.homes[self.ranks.rank()].start;
+            let first = self.shares[self.ranks.rank()].start;
             let replaced = self.state.replace(&own, settings).await;
             first_of_all(Some(&self.ranks), replaced.map_err(|error| error.numbered_from(first)))
         })
@@ -238,7 +242,12 @@ impl Backend for HostGroup {
     }
 
     fn restart(&self) -> Restart {
-        self.last.as_deref().map(Restart::of_last).unwrap_or_default()
+        // Those of other bodies, or of none, before the first reading.
+        let is_read = self.last.len() == self.readers[self.ranks.rank()].len();
+        match self.needs_last && is_read {
+            true => Restart::of_last(&self.last),
+            false => Restart::default(),
+        }
     }
 
     fn capabilities(&self, time: f64) -> Capabilities<'_> {

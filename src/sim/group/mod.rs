@@ -35,14 +35,15 @@ use glam::DVec3;
 use web_time::Instant;
 
 pub use self::backend::BACKEND;
-pub use self::domains::{BACKEND as DOMAINS, check_rows};
+pub use self::domains::BACKEND as DOMAINS;
 pub use self::hosts::BACKEND as HOSTS;
 pub use self::open::DeviceGroup;
 use self::team::{Local, run_on_each};
+use super::backend::first_of_all;
 use super::device::{DeviceState, GroupMember};
 use super::{Choice, Settings, Watch};
-use crate::bodies::Bodies;
-use crate::error::Result;
+use crate::bodies::{Bodies, Rows};
+use crate::error::{Error, Result};
 use crate::exchange::{self, Exchange, Member, Ranks};
 use crate::gpu::Spent;
 
@@ -51,6 +52,33 @@ use crate::gpu::Spent;
 pub fn divides(choice: &Choice, settings: &Settings, n: usize) -> bool {
     let suits = |entry: &super::BackendEntry| (entry.suits)(choice, settings, n);
     choice.is_shared() && (suits(&DOMAINS) || suits(&HOSTS))
+}
+
+/// Checks the bodies of a rank that has some of them.
+///
+/// # Errors
+/// Ranks that would all need all bodies; another number of bodies than `rows` says; a body out of
+/// range, on any rank; a rank is gone.
+pub fn check_rows(
+    choice: &Choice,
+    rows: &Rows,
+    bodies: &Bodies,
+    settings: &Settings,
+) -> Result<()> {
+    if !divides(choice, settings, rows.n) {
+        let allowed = "all, unless several ranks share a tree in parts";
+        return Err(Error::value("the bodies of a rank", format!("{:?}", rows.own), allowed));
+    }
+    let checked = match rows.own.len() == bodies.len() {
+        true if bodies.is_empty() => Ok(()),
+        true => bodies.validate().map_err(|error| error.numbered_from(rows.own.start)),
+        false => Err(Error::value(
+            "the number of bodies of a rank",
+            bodies.len(),
+            rows.own.len().to_string(),
+        )),
+    };
+    first_of_all(choice.ranks.as_ref(), checked)
 }
 
 /// A device of this process and its role in the group.

@@ -45,7 +45,7 @@ fn settings(engine: EngineKind) -> Settings {
 /// together.
 type Found = (Bodies, Vec<DVec3>, Vec<f64>, Restart, String);
 
-/// Opens a simulation of bodies that have taken so many steps.
+/// Opens a simulation of bodies at the end of step number `u64`.
 type Open<'a> = dyn Fn(Bodies, Option<&Restart>, u64) -> Result<Simulation> + 'a;
 
 /// Opens a simulation and takes two steps, then opens another from where that is and takes one.

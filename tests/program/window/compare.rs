@@ -87,7 +87,7 @@ fn runs_with_equal_settings_have_the_same_bits_and_other_settings_show() {
     session.wait_for("a reason", || session.last_message("saved pictures show one run"));
 }
 
-/// Energies are measured where the runs part and where they end, however soon that is.
+/// Energies are measured where the runs part and where they end, also if they end at once.
 #[test]
 fn runs_that_end_soon_have_their_energies_compared() {
     if !can_run_window_tests() {

@@ -1,7 +1,7 @@
 //! The tree over bodies that ranks share: every rank builds and walks the part of the tree that is
 //! its part of the curve (`forces/tree/domains/`).
 //!
-//! Each rank has some of the bodies, whose home it is. They are sent to the ranks with their places on
+//! Each rank moves a share of the bodies. They are sent to the ranks with their places on
 //! the curve, which send their forces back. The parts are cut by the costs of the last call.
 
 use std::ops::Range;
@@ -53,7 +53,7 @@ pub(super) const GENEROSITIES: [Generosity; 3] = [
 #[derive(Debug)]
 pub(super) struct RankDomains {
     pub ranks: Ranks,
-    /// What the forces on each of the bodies at home cost at the last call.
+    /// What the forces on each of this rank's bodies cost at the last call.
     costs: Vec<f32>,
     pub generosities: &'static [Generosity],
     /// How often forces were computed again because a walk had missed a cell.
@@ -67,7 +67,7 @@ impl RankDomains {
     }
 }
 
-/// The forces on a body, on their way home.
+/// The forces on a body, as they are sent to the rank that moves it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 struct ReturnedForces {
@@ -119,8 +119,8 @@ impl HostTree {
         let has_nan = known.len() < n && sources.position.iter().any(|x| x.is_nan());
         let counts = [n, known.len(), acceleration.len(), usize::from(has_nan)];
         let counts = ranks.gather(&[counts.map(|n| n as u64)])?;
-        let homes = ranges_of(counts.iter().map(|count| count[0][0]));
-        let home = homes[ranks.rank()].clone();
+        let shares = ranges_of(counts.iter().map(|count| count[0][0]));
+        let share = shares[ranks.rank()].clone();
         let finite = ranges_of(counts.iter().map(|count| count[0][1]));
         let all_finite = finite.last().map_or(0, |last| last.end);
         let finite = Rows { own: finite[ranks.rank()].clone(), n: all_finite };
@@ -138,7 +138,7 @@ impl HostTree {
                     false => f64::NAN,
                 },
                 cost: domains.costs[i],
-                number: (home.start + i) as u32,
+                number: (share.start + i) as u32,
             }
         };
         let visitors: Vec<Visitor> = (0..n).into_par_iter().map(visitor).collect();
@@ -162,9 +162,9 @@ impl HostTree {
         ranks.sum_integers(&mut total)?;
         self.interactions = total[0];
 
-        let answers = part.answers(&found, &homes);
+        let answers = part.answers(&found, &shares);
         for answer in ranks.send_each(&answers)?.into_iter().flatten() {
-            let i = answer.number as usize - home.start;
+            let i = answer.number as usize - share.start;
             let is_lost = !sources.position[i].is_finite();
             out.acceleration[i] =
                 if is_lost { DVec3::NAN } else { DVec3::from(answer.acceleration) };
@@ -211,17 +211,17 @@ struct CurvePart {
 }
 
 impl CurvePart {
-    /// Sends the bodies at home to their ranks and finds the cells of those that come. Collective,
+    /// Sends this rank's bodies to the ranks with their places and finds the cells of those that come. Collective,
     /// as all here.
-    fn new(ranks: &Ranks, home: Vec<Visitor>) -> Result<Self> {
+    fn new(ranks: &Ranks, visitors: Vec<Visitor>) -> Result<Self> {
         let (rank, size) = (ranks.rank(), ranks.size());
-        let places: Vec<PointMass> = home.iter().map(|body| body.place).collect();
+        let places: Vec<PointMass> = visitors.iter().map(|body| body.place).collect();
         let mut counts = Cube::counts(&places);
         ranks.sum_integers(&mut counts)?;
         let cube = Cube::of_counts(&counts);
 
         let keyed: Vec<(Key, Visitor)> =
-            home.into_par_iter().map(|body| (key(&cube, &body.place), body)).collect();
+            visitors.into_par_iter().map(|body| (key(&cube, &body.place), body)).collect();
         let stride = stride(keyed.len(), size);
         let sample = |&(key, body): &(Key, Visitor)| Sample { key, cost: body.cost + BUILDING };
         let samples: Vec<Sample> = keyed.iter().step_by(stride).map(sample).collect();
@@ -363,16 +363,16 @@ impl CurvePart {
         ))
     }
 
-    /// What is sent to the home of each sink.
-    fn answers(&self, found: &[OfGroup], homes: &[Range<usize>]) -> Vec<Vec<ReturnedForces>> {
-        let mut answers = vec![Vec::new(); homes.len()];
+    /// What is sent to the rank that moves each sink.
+    fn answers(&self, found: &[OfGroup], shares: &[Range<usize>]) -> Vec<Vec<ReturnedForces>> {
+        let mut answers = vec![Vec::new(); shares.len()];
         let each = found.iter().flat_map(|group| {
             let cost = group.interactions as f32 / group.sums.len().max(1) as f32;
             group.sums.iter().map(move |sum| (sum, cost))
         });
         for (sink, (sum, cost)) in self.sinks().zip(each) {
-            let home = homes.partition_point(|home| home.end <= sink.number as usize);
-            answers[home].push(ReturnedForces {
+            let rank = shares.partition_point(|share| share.end <= sink.number as usize);
+            answers[rank].push(ReturnedForces {
                 acceleration: sum.acceleration.to_array(),
                 potential: sum.potential,
                 cost,

@@ -15,7 +15,7 @@ use crate::forces::{ForceEngine, Identity, Interfaces, Outputs, Sinks, TestBodie
 type Answers = (Vec<Forces>, Range<usize>, usize);
 
 /// The bodies of each rank: uneven shares, and one rank without bodies.
-fn homes(n: usize, ranks: usize) -> Vec<Range<usize>> {
+fn uneven_shares(n: usize, ranks: usize) -> Vec<Range<usize>> {
     let weight = |rank: usize| if ranks > 2 && rank == 1 { 0.0 } else { 1.0 + (rank % 3) as f64 };
     shares(n, &(0..ranks).map(weight).collect::<Vec<_>>(), 1)
 }
@@ -55,10 +55,10 @@ fn on_ranks(
     generosities: &'static [Generosity],
 ) -> Vec<Answers> {
     std::thread::scope(|scope| {
-        let homes = homes(bodies.mass.len(), ranks);
-        let members = team(ranks, None, Duration::ZERO).into_iter().zip(homes);
+        let own = uneven_shares(bodies.mass.len(), ranks);
+        let members = team(ranks, None, Duration::ZERO).into_iter().zip(own);
         let threads: Vec<_> = members
-            .map(|(member, home)| {
+            .map(|(member, share)| {
                 scope.spawn(move || {
                     let ranks = Ranks::new(Box::new(member), 0);
                     let mut tree = HostTree::new(
@@ -67,8 +67,8 @@ fn on_ranks(
                     );
                     tree.domains = Some(RankDomains { generosities, ..RankDomains::new(ranks) });
                     let mut engine = CpuTree::of(tree);
-                    let found = calls(&mut engine, &part_of_bodies(bodies, &home), eps);
-                    (found, home, engine.evaluator.domains.unwrap().repeats)
+                    let found = calls(&mut engine, &part_of_bodies(bodies, &share), eps);
+                    (found, share, engine.evaluator.domains.unwrap().repeats)
                 })
             })
             .collect();
@@ -91,12 +91,12 @@ fn bits_of(forces: &Forces, rows: &Range<usize>) -> Vec<u64> {
 fn check(bodies: &TestBodies, eps: f64, config: TreeConfig, ranks: &[usize]) {
     let alone = calls(&mut CpuTree::new(config), bodies, eps);
     for &size in ranks {
-        for (rank, (found, home, repeats)) in
+        for (rank, (found, share, repeats)) in
             on_ranks(size, bodies, eps, config, &GENEROSITIES).into_iter().enumerate()
         {
             assert_eq!(repeats, 0, "{size} ranks");
             for (call, (found, alone)) in found.iter().zip(&alone).enumerate() {
-                let alone = bits_of(alone, &home);
+                let alone = bits_of(alone, &share);
                 assert!(bits(found) == alone, "call {call} on rank {rank} of {size}");
             }
         }
@@ -174,18 +174,18 @@ fn missing_cells_are_noticed_and_made_up_for() {
     let bodies = clusters(20_000, 8);
     let config = TreeConfig::default();
     let alone = calls(&mut CpuTree::new(config), &bodies, 0.01);
-    for (found, home, repeats) in on_ranks(4, &bodies, 0.01, config, &BOLD) {
+    for (found, share, repeats) in on_ranks(4, &bodies, 0.01, config, &BOLD) {
         assert_eq!(repeats, 4, "each of four evaluations is repeated");
         for (found, alone) in found.iter().zip(&alone) {
-            assert!(bits(found) == bits_of(alone, &home));
+            assert!(bits(found) == bits_of(alone, &share));
         }
     }
     // Boxes around many groups, and around each by itself.
     for boxes in [1, 40, usize::MAX] {
         let few: &'static [Generosity] =
             Box::leak(Box::new([Generosity { boxes, margin: 1.0 - 1e-5 }]));
-        for (found, home, repeats) in on_ranks(3, &bodies, 0.01, config, few) {
-            let alone = bits_of(&alone[1], &home);
+        for (found, share, repeats) in on_ranks(3, &bodies, 0.01, config, few) {
+            let alone = bits_of(&alone[1], &share);
             assert!(repeats == 0 && bits(&found[1]) == alone, "{boxes} boxes");
         }
     }
