@@ -49,7 +49,7 @@ pub trait Exchange: Send {
 
     /// All-to-all: sends `mine[k]` to member k, and `receive` is called with the message of each
     /// member for this one, in the order of members. Members need not know the lengths.
-    fn all_to_all(&mut self, mine: &[Vec<u8>], receive: &mut Reader<'_>) -> Result<()> {
+    fn all_to_all(&mut self, mine: &[&[u8]], receive: &mut Reader<'_>) -> Result<()> {
         let members = self.members();
         let lengths: Vec<u64> = mine.iter().map(|message| message.len() as u64).collect();
         let mut table = Vec::with_capacity(members);
@@ -58,8 +58,7 @@ pub trait Exchange: Send {
             let row: Vec<u64> = bytemuck::pod_collect_to_vec(row);
             table.push(row.into_iter().map(|length| length as usize).collect());
         })?;
-        let mine: Vec<&[u8]> = mine.iter().map(Vec::as_slice).collect();
-        self.deliver(&mine, &table, receive)
+        self.deliver(mine, &table, receive)
     }
 
     /// [`Exchange::all_to_all`] of messages whose lengths are known: `table[k][l]` is that of the
@@ -169,8 +168,7 @@ pub fn gather<T: Pod>(exchange: &mut dyn Exchange, mine: &[T]) -> Result<Vec<Vec
 /// # Errors
 /// As of [`Exchange`].
 pub fn send_each<T: Pod>(exchange: &mut dyn Exchange, mine: &[Vec<T>]) -> Result<Vec<Vec<T>>> {
-    let bytes = |values: &Vec<T>| bytemuck::cast_slice(values).to_vec();
-    let mine: Vec<Vec<u8>> = mine.iter().map(bytes).collect();
+    let mine: Vec<&[u8]> = mine.iter().map(|values| bytemuck::cast_slice(values)).collect();
     let mut all = Vec::with_capacity(exchange.members());
     exchange.all_to_all(&mine, &mut |_, received| {
         all.push(bytemuck::pod_collect_to_vec(received));

@@ -31,10 +31,12 @@ impl MemberMessage {
         self.borrowed.as_ref().map_or(&self.copied, |buffer| (**buffer).as_ref())
     }
 
-    fn copy(&mut self, mine: &[u8]) {
+    fn copy(&mut self, mine: &[&[u8]]) {
         self.borrowed = None;
-        self.copied.resize(mine.len(), 0);
-        copy_pieces(vec![(&mut self.copied, mine)]);
+        self.copied.resize(mine.iter().map(|message| message.len()).sum(), 0);
+        let mut rest = &mut self.copied[..];
+        let mut place = |message: &&[u8]| rest.split_off_mut(..message.len()).unwrap_or_default();
+        copy_pieces(mine.iter().map(|message| (place(message), *message)).collect());
     }
 }
 
@@ -296,7 +298,7 @@ impl Exchange for Member {
 
     fn all_gather(&mut self, mine: &[u8], bytes: &[usize], receive: &mut Reader<'_>) -> Result<()> {
         debug_assert!(mine.len() == bytes[self.member()]);
-        write(&self.team.messages[self.exchanges % 2][self.own]).copy(mine);
+        write(&self.team.messages[self.exchanges % 2][self.own]).copy(&[mine]);
         self.exchange(false, Lengths::ToAll(bytes), receive)
     }
 
@@ -304,7 +306,7 @@ impl Exchange for Member {
         if self.team.members_of.len() > 1 {
             return gather_by_lengths(self, mine);
         }
-        write(&self.team.messages[self.exchanges % 2][self.own]).copy(mine);
+        write(&self.team.messages[self.exchanges % 2][self.own]).copy(&[mine]);
         let mut all = Vec::new();
         self.exchange(false, Lengths::Any, &mut |_, received| all.push(received.to_vec()))?;
         Ok(all)
@@ -316,7 +318,7 @@ impl Exchange for Member {
         table: &[Vec<usize>],
         receive: &mut Reader<'_>,
     ) -> Result<()> {
-        write(&self.team.messages[self.exchanges % 2][self.own]).copy(&mine.concat());
+        write(&self.team.messages[self.exchanges % 2][self.own]).copy(mine);
         self.exchange(false, Lengths::ToEach(table), receive)
     }
 
@@ -410,6 +412,7 @@ mod tests {
             let received = each(members, |mut member| {
                 let own = member.member();
                 let mine: Vec<Vec<u8>> = (0..size).map(|to| message(own, to)).collect();
+                let mine: Vec<&[u8]> = mine.iter().map(Vec::as_slice).collect();
                 let mut all = Vec::new();
                 member
                     .all_to_all(&mine, &mut |from, received| all.push((from, received.to_vec())))

@@ -5,11 +5,7 @@ use rayon::prelude::*;
 
 use super::Frame;
 #[cfg(not(target_arch = "wasm32"))]
-use crate::{
-    error::Result,
-    exchange::Ranks,
-    math::{AllReduce, all_largest_of},
-};
+use crate::{error::Result, exchange::Ranks, math::AllReduce};
 
 /// A direction along which neither planes nor lattices of bodies line up.
 const ALONG: DVec3 = DVec3::new(0.619_721_3, 0.530_497_1, 0.578_306_9);
@@ -47,9 +43,8 @@ pub fn coincident(frame: &Frame, position: &[DVec3]) -> usize {
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) fn coincident_of_all(ranks: &Ranks, frame: &Frame, position: &[DVec3]) -> Result<usize> {
     const SAMPLES: usize = 1024;
+    const PIECE: usize = 1 << 16;
     let of = |i: usize| along(frame, position[i]);
-    let reach = |i: usize| REACH * frame.spacing(position[i]);
-    let reach = all_largest_of(ranks, position.len(), reach)?;
     let samples = (0..position.len()).step_by(position.len().div_ceil(SAMPLES).max(1));
     let mut sampled: Vec<f64> =
         ranks.gather(&samples.map(of).collect::<Vec<_>>())?.into_iter().flatten().collect();
@@ -57,18 +52,35 @@ pub(crate) fn coincident_of_all(ranks: &Ranks, frame: &Frame, position: &[DVec3]
     let part = sampled.len().div_ceil(ranks.size()).max(1);
     let ends: Vec<f64> = sampled.chunks(part).skip(1).map(|samples| samples[0]).collect();
     let part_of = |along: f64| ends.partition_point(|end| *end <= along);
-    let (mut own, mut halo) = (vec![Vec::new(); ranks.size()], vec![Vec::new(); ranks.size()]);
-    for (i, place) in position.iter().enumerate() {
-        let (along, place) = (of(i), place.to_array());
-        let part = part_of(along);
-        own[part].push(place);
-        let near = part_of(along - reach)..=part_of(along + reach);
-        near.filter(|near| *near != part).for_each(|near| halo[near].push(place));
-    }
-    let own: Vec<DVec3> = ranks.send_each(&own)?.into_iter().flatten().map(DVec3::from).collect();
-    let halo = ranks.send_each(&halo)?.into_iter().flatten().map(DVec3::from);
-    let counted = own.len();
-    let places: Vec<DVec3> = own.into_iter().chain(halo).collect();
+    // Of each piece of the bodies: those that each rank counts, and those in its halo. Two bodies at
+    // most a spacing apart have spacings that differ by a factor of at most 2.
+    let of_piece = |piece: &[DVec3]| {
+        let (mut own, mut halo) = (vec![Vec::new(); ranks.size()], vec![Vec::new(); ranks.size()]);
+        for place in piece {
+            let reach = 2.0 * REACH * frame.spacing(*place);
+            let (along, place) = (along(frame, *place), place.to_array());
+            let part = part_of(along);
+            own[part].push(place);
+            let near = part_of(along - reach)..=part_of(along + reach);
+            near.filter(|near| *near != part).for_each(|near| halo[near].push(place));
+        }
+        [own, halo]
+    };
+    let pieces: Vec<_> = position.par_chunks(PIECE).map(of_piece).collect();
+    let [own, halo] = [0, 1].map(|which| {
+        let of =
+            |rank: usize| pieces.iter().flat_map(|piece| &piece[which][rank]).copied().collect();
+        (0..ranks.size()).into_par_iter().map(of).collect::<Vec<Vec<[f64; 3]>>>()
+    });
+    drop(pieces);
+    let exchange = |sent: Vec<Vec<[f64; 3]>>| -> Result<Vec<DVec3>> {
+        let received = ranks.send_each(&sent)?;
+        drop(sent);
+        Ok(received.into_iter().flatten().map(DVec3::from).collect())
+    };
+    let mut places = exchange(own)?;
+    let counted = places.len();
+    places.extend(exchange(halo)?);
     let mut count = [coincident_among(frame, &places, counted) as i128];
     ranks.integers(&mut count)?;
     Ok(count[0] as usize)

@@ -164,6 +164,43 @@ fn bodies_closer_than_the_spacing_are_counted() {
     assert_eq!(coincident(&frame, &vec![at(0.1, 0.1); 1000]), 1000);
 }
 
+/// Pairs on either side of where the spacing doubles, and bodies so far out that others coincide
+/// there, are divided among ranks in any way.
+#[test]
+fn ranks_count_what_one_process_does() {
+    let frame = Frame::PLAIN;
+    let mut position = bodies().position;
+    for k in 0..500 {
+        let scale = [0.5, 1.0, 2.0, 4096.0][k % 4];
+        let at = position[k % 300].normalize() * scale
+            / position[k % 300].normalize().abs().max_element();
+        let apart = [0.4, 0.8, 1.2, 3.0][k % 3] * frame.spacing(at * (1.0 - 1e-9));
+        let towards = [DVec3::X, DVec3::NEG_Y, DVec3::Z][k % 3] * apart;
+        position.extend([at, at + towards]);
+    }
+    position.push(DVec3::splat(1e12));
+    let n = position.len();
+    let expected = coincident(&frame, &position);
+    assert!((300..n).contains(&expected), "{expected} of {n}");
+    for ranks in 1..=4 {
+        let members = crate::exchange::team(ranks, None, std::time::Duration::ZERO);
+        let counts: Vec<usize> = std::thread::scope(|scope| {
+            let count = |(k, member)| {
+                let ranks_of = crate::exchange::Ranks::new(Box::new(member), 0);
+                // The first of several ranks has none, the last one most.
+                let begin =
+                    |k: usize| if k == ranks { n } else { k.saturating_sub(1) * n / (2 * ranks) };
+                let own = &position[begin(k)..begin(k + 1)];
+                let frame = &frame;
+                scope.spawn(move || coincident_of_all(&ranks_of, frame, own).unwrap())
+            };
+            let threads: Vec<_> = members.into_iter().enumerate().map(count).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert_eq!(counts, vec![expected; ranks]);
+    }
+}
+
 #[test]
 fn invalid_frame_is_refused() {
     let refused = |frame: Frame, word: &str| {

@@ -63,12 +63,8 @@ async fn read_ranges<T: bytemuck::Pod>(
         .iter()
         .map(|(buffer, entries)| (*buffer, bytes(entries.start)..bytes(entries.end)))
         .collect();
-    let (mut readback, mut encoder) =
-        (Readback::default(), gpu.device.create_command_encoder(&Default::default()));
-    readback.record(&gpu.device, &mut encoder, &ranges);
-    let submission = gpu.queue.submit([encoder.finish()]);
-    readback.submitted();
-    gpu.finish(submission).await?;
+    let mut readback = Readback::default();
+    readback.copy(gpu, &ranges).await?;
     readback.arrive().await
 }
 
@@ -144,6 +140,19 @@ impl Readback {
             self.bytes.push(bytes);
         }
         self.state = CopyState::Recorded;
+    }
+
+    /// Copies these byte ranges (multiples of 4) of each buffer and waits for them. The readback must
+    /// be idle.
+    ///
+    /// # Errors
+    /// The device was lost.
+    pub async fn copy(&mut self, gpu: &Gpu, buffers: &[(&wgpu::Buffer, Range<u64>)]) -> Result<()> {
+        let mut encoder = gpu.device.create_command_encoder(&Default::default());
+        self.record(&gpu.device, &mut encoder, buffers);
+        let submission = gpu.queue.submit([encoder.finish()]);
+        self.submitted();
+        gpu.finish(submission).await
     }
 
     /// Reads `bytes` of a mappable buffer in place after the next submission, instead of a copy.

@@ -109,16 +109,22 @@ fn resume_on_another_rank_count_gives_same_bits() {
 fn more_ranks_than_bodies_give_the_bits_of_a_run_without_mpi() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    for (engine, method, out) in
-        [("cpu", "direct", "a"), ("gpu", "direct", "b"), ("cpu", "tree", "d")]
-    {
-        let options = ["--engine", engine, "--method", method];
+    for (engine, method, domains, out) in [
+        ("cpu", "direct", "off", "a"),
+        ("gpu", "direct", "off", "b"),
+        ("cpu", "tree", "off", "d"),
+        ("gpu", "tree", "on", "e"),
+    ] {
+        let options = ["--engine", engine, "--method", method, "--domains", domains];
         if run(folder, 4, &plummer("2", out, &options)).is_none() {
             return;
         }
     }
-    run_without_mpi(folder, &plummer("2", "c", &["--engine", "gpu"]));
-    assert!(run_contents(&folder.join("b")) == run_contents(&folder.join("c")));
+    for (ranks, alone, method) in [("b", "c", "direct"), ("e", "f", "tree")] {
+        run_without_mpi(folder, &plummer("2", alone, &["--engine", "gpu", "--method", method]));
+        let [ranks, alone] = [ranks, alone].map(|run| run_contents(&folder.join(run)));
+        assert!(ranks == alone, "{method}");
+    }
 }
 
 #[test]

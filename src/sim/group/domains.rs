@@ -25,7 +25,8 @@ use crate::forces::tree::gpu::{Field, ReceivedRoom, TreeShape, interactions};
 use crate::forces::tree::{Cube, PointMass, key};
 use crate::forces::{DeviceField, Method, last};
 use crate::frame::{Frame, Rests, narrow};
-use crate::gpu::{Checks, DevicePart, Gpu, Share, Spent, fine, read_part};
+use crate::gpu::layout::VEC4;
+use crate::gpu::{BodyBuffers, Checks, DevicePart, Gpu, Readback, Share, Spent, fine};
 use crate::integrate::DeviceIntegrator;
 use crate::integrate::blocks::Restart;
 use crate::math::{AllReduce, Alone, all_largest_of};
@@ -78,8 +79,9 @@ const LONG_STEP_SECS: f64 = 0.3;
 /// 9.9 ms (one device: 2.3 and 8.3 ms).
 const FEWEST: usize = 1 << 20;
 
-/// Bodies of each device that are read at once.
-const PIECE: usize = 1 << 20;
+/// Bodies of each device that are read or sent at once. Their messages take 16 MiB, which the
+/// allocator uses again: above 32 MiB glibc takes new pages each time, which are written at 1.6 GB/s.
+const PIECE: usize = 1 << 18;
 
 /// A device with its part.
 struct Domain {
@@ -267,58 +269,116 @@ impl Domain {
         Ok(done)
     }
 
-    /// The bodies at these places, with their partial sums if these are wanted in place of their
-    /// accelerations.
-    async fn records(&self, places: Range<usize>, sums: bool) -> Result<Vec<Placed>> {
+    /// The bodies at these places.
+    async fn bodies_at(&self, read: &mut Readback, places: Range<usize>) -> Result<Vec<Placed>> {
+        let BodyBuffers { position_mass, velocity, acceleration, .. } = &self.bodies.buffers;
+        let vectors = [position_mass, velocity, acceleration];
+        let record = |[position_mass, velocity, acceleration]: [[f32; 4]; 3], number| Placed {
+            position_mass,
+            velocity,
+            acceleration,
+            number,
+            ..Placed::default()
+        };
+        self.records((read, vectors), places, record).await
+    }
+
+    /// The potentials of the bodies at these places, in the frame's unit.
+    async fn potentials_at(
+        &self,
+        read: &mut Readback,
+        places: Range<usize>,
+    ) -> Result<Vec<PotentialAt>> {
+        let record =
+            |[[_, _, _, potential]]: [[f32; 4]; 1], number| PotentialAt { number, potential };
+        self.records((read, [self.tree.partial_sums()]), places, record).await
+    }
+
+    /// What `record` makes of these buffers' entries at the places that hold a body, and of its number.
+    async fn records<T: Send, const K: usize>(
+        &self,
+        (read, vectors): (&mut Readback, [&wgpu::Buffer; K]),
+        places: Range<usize>,
+        record: impl Fn([[f32; 4]; K], u32) -> T + Sync,
+    ) -> Result<Vec<T>> {
         if places.is_empty() {
             return Ok(Vec::new());
         }
-        let buffers = &self.bodies.buffers;
-        let third = if sums { self.tree.partial_sums() } else { &buffers.acceleration };
-        let vectors = [&buffers.position_mass, &buffers.velocity, third];
-        let read = read_part::<[f32; 4]>(&self.gpu, &vectors, places.clone()).await?;
-        let numbers = read_part::<u32>(&self.gpu, &[&self.bodies.numbers], places).await?;
-        let record = |(k, number): (usize, &u32)| {
-            let [position_mass, velocity, acceleration] = [0, 1, 2].map(|of| read[of][k]);
-            let number = *number;
-            Placed { position_mass, velocity, acceleration, number, ..Placed::default() }
+        let bytes = |each: u64| places.start as u64 * each..places.end as u64 * each;
+        let mut ranges = vec![(&self.bodies.numbers, bytes(4))];
+        ranges.extend(vectors.map(|vectors| (vectors, bytes(VEC4))));
+        read.copy(&self.gpu, &ranges).await?;
+        let made = |read: &[&[u8]]| {
+            let numbers: &[u32] = bytemuck::cast_slice(read[0]);
+            let entry = |of: usize, k: usize| {
+                bytemuck::pod_read_unaligned(&read[1 + of][k * VEC4 as usize..][..VEC4 as usize])
+            };
+            let held = numbers.par_iter().enumerate().filter(|(_, n)| PartBodies::holds(**n));
+            held.map(|(k, n)| record(std::array::from_fn(|of| entry(of, k)), *n)).collect()
         };
-        let held = numbers[0].iter().enumerate().filter(|(_, n)| PartBodies::holds(**n));
-        Ok(held.map(record).collect())
+        read.arrive_as(made).await
     }
 
-    /// Sends its bodies to those of `readers` that read them, and calls `receive` with what this
-    /// member reads, [`PIECE`] of the bodies of each member at a time.
-    fn send_to(
+    /// Reads its bodies by `read`, sends them to those of `readers` that read them, and calls
+    /// `receive` with what this member reads, [`PIECE`] of the bodies of each member at a time.
+    fn send_to<T: Numbered>(
         &mut self,
         readers: &[(usize, Range<usize>)],
-        sums: bool,
-        receive: &mut dyn FnMut(&[Placed]),
+        read: &ReadBodies<'_, T>,
+        receive: &mut dyn FnMut(&[T]),
     ) -> Result<()> {
         let places = self.bodies.places as usize;
         let all = exchange::gather(&mut self.member, &[places as u64])?;
         let most = all.iter().map(|places| places[0] as usize).max().unwrap_or(0);
+        let mut readback = Readback::default();
         for first in (0..most).step_by(PIECE) {
             let piece = first.min(places)..(first + PIECE).min(places);
-            let mut own = pollster::block_on(self.records(piece, sums))?;
-            own.par_sort_unstable_by_key(|record| record.number);
-            let mut messages = vec![Vec::new(); self.member.members()];
+            let mut own = read(self, &mut readback, piece)?;
+            own.par_sort_unstable_by_key(T::number);
+            let mut messages: Vec<&[u8]> = vec![&[]; self.member.members()];
             for (reader, rows) in readers {
-                let begin = |row: usize| own.partition_point(|body| (body.number as usize) < row);
-                let read = &own[begin(rows.start)..begin(rows.end)];
-                messages[*reader] = bytemuck::cast_slice(read).to_vec();
+                let begin = |row: usize| own.partition_point(|body| (body.number() as usize) < row);
+                messages[*reader] = bytemuck::cast_slice(&own[begin(rows.start)..begin(rows.end)]);
             }
             self.member.all_to_all(
                 &messages,
                 &mut |_, received| match bytemuck::try_cast_slice(received) {
                     Ok(records) => receive(records),
-                    Err(_) => receive(&bytemuck::pod_collect_to_vec::<u8, Placed>(received)),
+                    Err(_) => receive(&bytemuck::pod_collect_to_vec::<u8, T>(received)),
                 },
             )?;
         }
         Ok(())
     }
 }
+
+/// Something of a body, with the body's number among all.
+trait Numbered: bytemuck::Pod + Send + Sync {
+    fn number(&self) -> u32;
+}
+
+impl Numbered for Placed {
+    fn number(&self) -> u32 {
+        self.number
+    }
+}
+
+/// The potential of a body.
+#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+struct PotentialAt {
+    number: u32,
+    potential: f32,
+}
+
+impl Numbered for PotentialAt {
+    fn number(&self) -> u32 {
+        self.number
+    }
+}
+
+/// Reads some of a device's bodies, given their places.
+type ReadBodies<'a, T> = dyn Fn(&Domain, &mut Readback, Range<usize>) -> Result<Vec<T>> + Sync + 'a;
 
 impl DomainGroup {
     /// Distributes `bodies` along the curve and computes their accelerations.
@@ -499,12 +559,17 @@ impl DomainGroup {
         Ok(done)
     }
 
-    /// Calls `receive` with the bodies that this rank reads; all ranks make the same call.
-    fn read_records(&mut self, sums: bool, receive: &mut dyn FnMut(&[Placed])) -> Result<()> {
+    /// Calls `receive` with what `read` makes of the bodies that this rank reads; all ranks make the same
+    /// call.
+    fn read_records<T: Numbered>(
+        &mut self,
+        read: &ReadBodies<'_, T>,
+        receive: &mut dyn FnMut(&[T]),
+    ) -> Result<()> {
         let group = (self.ranks.is_some(), self.patience);
         let readers = &self.readers;
-        let first = |domain: &mut Domain| domain.send_to(readers, sums, receive);
-        let others = |domain: &mut Domain| domain.send_to(readers, sums, &mut |_| ());
+        let first = |domain: &mut Domain| domain.send_to(readers, read, receive);
+        let others = |domain: &mut Domain| domain.send_to(readers, read, &mut |_| ());
         run_on_each(&mut self.domains, group, first, others)?;
         Ok(())
     }
@@ -594,9 +659,13 @@ impl Narrowed<'_> {
                     placed.map(|body| (part_of(&body), body)).collect();
                 let mut messages = vec![Vec::new(); member.members()];
                 placed.into_iter().for_each(|(part, body)| messages[part].push(body));
-                for arrived in exchange::send_each(member, &messages)? {
-                    part.extend_from_slice(&arrived);
-                }
+                let messages: Vec<&[u8]> =
+                    messages.iter().map(|bodies| bytemuck::cast_slice(bodies)).collect();
+                member.all_to_all(&messages, &mut |_, arrived| {
+                    let from = part.len();
+                    part.resize(from + arrived.len() / size_of::<Placed>(), Placed::default());
+                    bytemuck::cast_slice_mut(&mut part[from..]).copy_from_slice(arrived);
+                })?;
             }
             Ok(())
         };
@@ -627,17 +696,17 @@ impl Narrowed<'_> {
 
 /// Writes what `of` gives for each record where its number says, of which `first` is at the
 /// beginning; nothing into an empty slice. Records are in the order of their numbers.
-fn scatter<T: Send>(
+fn scatter<T: Send, R: Numbered>(
     (into, first): (&mut [T], usize),
-    records: &[Placed],
-    of: impl Fn(&Placed) -> T + Sync,
+    records: &[R],
+    of: impl Fn(&R) -> T + Sync,
 ) {
     let each = into.len().div_ceil(rayon::current_num_threads()).max(1);
     into.par_chunks_mut(each).enumerate().for_each(|(k, chunk)| {
         let begin = first + k * each;
-        let at = |row: usize| records.partition_point(|record| (record.number as usize) < row);
+        let at = |row: usize| records.partition_point(|record| (record.number() as usize) < row);
         for record in &records[at(begin)..at(begin + chunk.len())] {
-            chunk[record.number as usize - begin] = of(record);
+            chunk[record.number() as usize - begin] = of(record);
         }
     });
 }
@@ -724,7 +793,10 @@ impl Backend for DomainGroup {
                 });
                 scatter((&mut last, rows.start), records, |record| three(record.acceleration));
             };
-            self.read_records(false, &mut receive)?;
+            let read = |domain: &Domain, readback: &mut Readback, places| {
+                pollster::block_on(domain.bodies_at(readback, places))
+            };
+            self.read_records(&read, &mut receive)?;
             self.has_rests = match &self.ranks {
                 Some(ranks) => ranks.any(!rests.are_zero())?,
                 None => !rests.are_zero(),
@@ -739,8 +811,8 @@ impl Backend for DomainGroup {
             let unit = self.frame.potential_unit();
             let rows = self.rows();
             let mut potential = vec![0.0; rows.len()];
-            let mut receive = |records: &[Placed]| {
-                let of = |record: &Placed| f64::from(record.acceleration[3]) * unit;
+            let mut receive = |records: &[PotentialAt]| {
+                let of = |record: &PotentialAt| f64::from(record.potential) * unit;
                 scatter((&mut potential, rows.start), records, of);
             };
             // All stop together, and exchange bodies afterwards.
@@ -752,7 +824,10 @@ impl Backend for DomainGroup {
             if run_on_each(&mut self.domains, group, evaluate, evaluate)?.contains(&false) {
                 return Err(Error::Stopped);
             }
-            self.read_records(true, &mut receive)?;
+            let read = |domain: &Domain, readback: &mut Readback, places| {
+                pollster::block_on(domain.potentials_at(readback, places))
+            };
+            self.read_records(&read, &mut receive)?;
             let strange = potential.par_iter().position_first(|phi| !phi.is_finite());
             let checked = strange.map_or(Ok(()), |k| {
                 let (index, problem) =

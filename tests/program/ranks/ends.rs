@@ -209,3 +209,77 @@ fn block_steps_resume_after_a_killed_rank_with_same_bits() {
     run(folder, 2, &["resume", "killed"]).unwrap();
     assert!(run_contents(&folder.join("killed")) == run_contents(&folder.join("whole")));
 }
+
+/// What happens to the ranks of a run.
+#[derive(Clone, Copy, Debug)]
+enum Failure {
+    /// One is killed.
+    Killed,
+    /// Ctrl-C in the terminal of the launcher.
+    Stopped,
+    /// The disk of one is full.
+    Full,
+}
+
+impl Failure {
+    fn happen(self, launcher: &Launched) {
+        let process = rank_processes(launcher)[1];
+        let full = libc::rlimit { rlim_cur: 2000, rlim_max: 2000 };
+        // SAFETY: signals to processes that this test has started, and a limit of one of them.
+        let done = unsafe {
+            match self {
+                Self::Killed => libc::kill(process, libc::SIGKILL),
+                Self::Stopped => libc::kill(launcher.id(), libc::SIGINT),
+                Self::Full => {
+                    libc::prlimit(process, libc::RLIMIT_FSIZE, &full, std::ptr::null_mut())
+                }
+            }
+        };
+        assert_eq!(done, 0, "{self:?}");
+    }
+
+    fn is_reported(self, [stdout, stderr]: &[String; 2], process: i32) -> bool {
+        match self {
+            Self::Killed => reports_dead_rank(&format!("{stdout}{stderr}"), process),
+            Self::Stopped => stdout.contains("stopped; resume with:"),
+            Self::Full => {
+                let lines: Vec<&str> =
+                    stderr.lines().filter(|line| line.starts_with("gravitile: ")).collect();
+                matches!(lines[..], [line] if line.contains("rank 1 on") && line.contains("cannot write"))
+            }
+        }
+    }
+}
+
+/// Ranks that have a tree together end within ten seconds, whatever happens to one of them, and the
+/// run that fewer ranks resume has the bits of one that was not disturbed.
+#[test]
+#[cfg(target_os = "linux")]
+#[ignore = "takes minutes: script/test --long"]
+fn trees_in_parts_resume_after_failures_with_same_bits() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    for (engine, options) in [("domains", "--engine gpu --domains on"), ("cpu", "--engine cpu")] {
+        let args = |out: &str| {
+            let begin = "run plummer -n 1301 --method tree --dt 0.001 --until 0.2 --every 0.01";
+            format!("{begin} --files 3 {options} --out {out}")
+        };
+        let whole = format!("{engine}-whole");
+        run_without_mpi(folder, &args(&whole).split(' ').collect::<Vec<_>>());
+        for failure in [Failure::Killed, Failure::Stopped, Failure::Full] {
+            let out = format!("{engine}-{failure:?}");
+            let script = format!("trap '' XFSZ; exec $gravitile {}", args(&out));
+            let Some(mut command) = mpirun_shell(folder, 3, &script) else { return };
+            let written = folder.join(&out).join("step_0000000030.gvt");
+            let child = Launched::new(&mut command).wait_for_file(&written);
+            let process = rank_processes(&child)[1];
+            failure.happen(&child);
+            let texts = texts(&child.wait_for_exit(Duration::from_secs(10)));
+            assert!(failure.is_reported(&texts, process), "{out}: {texts:?}");
+            assert!(!folder.join(&out).join("step_0000000200.gvt").exists(), "{out}: at its end");
+            run(folder, 2, &["resume", &out]).unwrap();
+            let [resumed, whole] = [&out, &whole].map(|run| run_contents(&folder.join(run)));
+            assert!(resumed == whole, "{out}");
+        }
+    }
+}

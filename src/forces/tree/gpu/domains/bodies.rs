@@ -24,8 +24,8 @@ const LEAVING: u64 = 4 * 282;
 
 /// Bytes on the device for each body that there is room for: 150 as on one device
 /// ([`crate::forces::tree::gpu::BYTES_PER_BODY`]); 4 for its number, 16 for keys beside those that
-/// are sorted, 4 for records, 6 for boxes, and for cells and bodies of others and for others.
-const BYTES_PER_BODY: u64 = 180;
+/// are sorted, 2 for records, 6 for boxes, and for cells and bodies of others and for others.
+const BYTES_PER_BODY: u64 = 178;
 
 /// Threads of a workgroup.
 const THREADS: u32 = 256;
@@ -77,7 +77,7 @@ impl PartBodies {
     /// # Errors
     /// More than the adapter's buffers hold; the device failed.
     pub fn upload(gpu: &Gpu, bodies: &[Placed], capacity: u32) -> Result<Self> {
-        const PIECE: usize = 1 << 20;
+        const PIECE: usize = 1 << 18;
         let room = capacity.max(bodies.len() as u32);
         gpu.check_bodies(room.into(), BYTES_PER_BODY, "tree in domains")?;
         let made = Self {
@@ -179,7 +179,7 @@ pub(super) struct Migration {
 impl Migration {
     pub async fn new(io: &Io, shared: &PartResources<'_>) -> Result<Self> {
         let PartResources { buffers, bodies, checks, .. } = *shared;
-        let room = bodies.capacity() / 16 + 1024;
+        let room = bodies.capacity() / 32 + 1024;
         let cuts = io.gpu.words("cuts", 2 * MOST_PARTS as u64);
         let records = storage(&io.gpu, "bodies that leave", 4 * room as usize);
         let moves = io.gpu.words("moves", 2 * u64::from(room));
