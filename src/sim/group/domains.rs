@@ -269,72 +269,51 @@ impl Domain {
         Ok(done)
     }
 
-    /// The bodies at these places.
-    async fn bodies_at(&self, read: &mut Readback, places: Range<usize>) -> Result<Vec<Placed>> {
-        let BodyBuffers { position_mass, velocity, acceleration, .. } = &self.bodies.buffers;
-        let vectors = [position_mass, velocity, acceleration];
-        let record = |[position_mass, velocity, acceleration]: [[f32; 4]; 3], number| Placed {
-            position_mass,
-            velocity,
-            acceleration,
-            number,
-            ..Placed::default()
-        };
-        self.records((read, vectors), places, record).await
-    }
-
-    /// The potentials of the bodies at these places, in the frame's unit.
-    async fn potentials_at(
+    /// Reads the bodies at these places in the order of their numbers.
+    async fn read_at<T: BodyRecord>(
         &self,
-        read: &mut Readback,
+        (readback, order): (&mut Readback, &mut Vec<(u32, u32)>),
         places: Range<usize>,
-    ) -> Result<Vec<PotentialAt>> {
-        let record =
-            |[[_, _, _, potential]]: [[f32; 4]; 1], number| PotentialAt { number, potential };
-        self.records((read, [self.tree.partial_sums()]), places, record).await
-    }
-
-    /// What `record` makes of these buffers' entries at the places that hold a body, and of its number.
-    async fn records<T: Send, const K: usize>(
-        &self,
-        (read, vectors): (&mut Readback, [&wgpu::Buffer; K]),
-        places: Range<usize>,
-        record: impl Fn([[f32; 4]; K], u32) -> T + Sync,
-    ) -> Result<Vec<T>> {
+        records: &mut Vec<T>,
+    ) -> Result<()> {
+        records.clear();
         if places.is_empty() {
-            return Ok(Vec::new());
+            return Ok(());
         }
         let bytes = |each: u64| places.start as u64 * each..places.end as u64 * each;
         let mut ranges = vec![(&self.bodies.numbers, bytes(4))];
-        ranges.extend(vectors.map(|vectors| (vectors, bytes(VEC4))));
-        read.copy(&self.gpu, &ranges).await?;
-        let made = |read: &[&[u8]]| {
-            let numbers: &[u32] = bytemuck::cast_slice(read[0]);
-            let entry = |of: usize, k: usize| {
-                bytemuck::pod_read_unaligned(&read[1 + of][k * VEC4 as usize..][..VEC4 as usize])
+        ranges.extend(T::buffers(self).into_iter().map(|buffer| (buffer, bytes(VEC4))));
+        readback.copy(&self.gpu, &ranges).await?;
+        let read = |words: &[&[u32]]| {
+            order.clear();
+            let numbered = (0..).zip(words[0]).filter(|(_, number)| PartBodies::holds(**number));
+            order.extend(numbered.map(|(k, number)| (*number, k)));
+            order.par_sort_unstable();
+            let record = |(number, k): &(u32, u32)| {
+                let k = *k as usize;
+                T::of(*number, |buffer| {
+                    std::array::from_fn(|i| f32::from_bits(words[1 + buffer][4 * k + i]))
+                })
             };
-            let held = numbers.par_iter().enumerate().filter(|(_, n)| PartBodies::holds(**n));
-            held.map(|(k, n)| record(std::array::from_fn(|of| entry(of, k)), *n)).collect()
+            order.par_iter().map(record).collect_into_vec(records);
         };
-        read.arrive_as(made).await
+        readback.arrive_as(read).await
     }
 
-    /// Reads its bodies by `read`, sends them to those of `readers` that read them, and calls
-    /// `receive` with what this member reads, [`PIECE`] of the bodies of each member at a time.
-    fn send_to<T: Numbered>(
+    /// Sends its bodies to those of `readers` that read them, and calls `receive` with what this
+    /// member reads, [`PIECE`] of the bodies of each member at a time.
+    fn send_to<T: BodyRecord>(
         &mut self,
         readers: &[(usize, Range<usize>)],
-        read: &ReadBodies<'_, T>,
         receive: &mut dyn FnMut(&[T]),
     ) -> Result<()> {
         let places = self.bodies.places as usize;
         let all = exchange::gather(&mut self.member, &[places as u64])?;
         let most = all.iter().map(|places| places[0] as usize).max().unwrap_or(0);
-        let mut readback = Readback::default();
+        let (mut readback, mut order, mut own) = (Readback::default(), Vec::new(), Vec::new());
         for first in (0..most).step_by(PIECE) {
             let piece = first.min(places)..(first + PIECE).min(places);
-            let mut own = read(self, &mut readback, piece)?;
-            own.par_sort_unstable_by_key(T::number);
+            pollster::block_on(self.read_at::<T>((&mut readback, &mut order), piece, &mut own))?;
             let mut messages: Vec<&[u8]> = vec![&[]; self.member.members()];
             for (reader, rows) in readers {
                 let begin = |row: usize| own.partition_point(|body| (body.number() as usize) < row);
@@ -352,18 +331,49 @@ impl Domain {
     }
 }
 
-/// Something of a body, with the body's number among all.
-trait Numbered: bytemuck::Pod + Send + Sync {
+/// What is read of a body, with the body's number among all.
+trait BodyRecord: bytemuck::Pod + Send + Sync {
+    /// The buffers that have it on a device, `array<vec4<f32>>`.
+    fn buffers(domain: &Domain) -> Vec<&wgpu::Buffer>;
+
+    /// The record of body `number`, given its entry of each buffer.
+    fn of(number: u32, entry: impl Fn(usize) -> [f32; 4]) -> Self;
+
     fn number(&self) -> u32;
 }
 
-impl Numbered for Placed {
+/// Position, velocity and acceleration of a body.
+#[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
+struct StateAt {
+    number: u32,
+    position: [f32; 3],
+    velocity: [f32; 3],
+    acceleration: [f32; 3],
+    /// The low bits of position and velocity.
+    rest: f32,
+}
+
+impl BodyRecord for StateAt {
+    fn buffers(domain: &Domain) -> Vec<&wgpu::Buffer> {
+        let BodyBuffers { position_mass, velocity, acceleration, .. } = &domain.bodies.buffers;
+        vec![position_mass, velocity, acceleration]
+    }
+
+    fn of(number: u32, entry: impl Fn(usize) -> [f32; 4]) -> Self {
+        let [position, velocity, acceleration] = [0, 1, 2].map(entry);
+        let rest = acceleration[3];
+        let [position, velocity, acceleration] =
+            [position, velocity, acceleration].map(|[x, y, z, _]| [x, y, z]);
+        Self { number, position, velocity, acceleration, rest }
+    }
+
     fn number(&self) -> u32 {
         self.number
     }
 }
 
-/// The potential of a body.
+/// The potential of a body, in the frame's unit.
 #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 struct PotentialAt {
@@ -371,14 +381,19 @@ struct PotentialAt {
     potential: f32,
 }
 
-impl Numbered for PotentialAt {
+impl BodyRecord for PotentialAt {
+    fn buffers(domain: &Domain) -> Vec<&wgpu::Buffer> {
+        vec![domain.tree.partial_sums()]
+    }
+
+    fn of(number: u32, entry: impl Fn(usize) -> [f32; 4]) -> Self {
+        Self { number, potential: entry(0)[3] }
+    }
+
     fn number(&self) -> u32 {
         self.number
     }
 }
-
-/// Reads some of a device's bodies, given their places.
-type ReadBodies<'a, T> = dyn Fn(&Domain, &mut Readback, Range<usize>) -> Result<Vec<T>> + Sync + 'a;
 
 impl DomainGroup {
     /// Distributes `bodies` along the curve and computes their accelerations.
@@ -559,17 +574,12 @@ impl DomainGroup {
         Ok(done)
     }
 
-    /// Calls `receive` with what `read` makes of the bodies that this rank reads; all ranks make the same
-    /// call.
-    fn read_records<T: Numbered>(
-        &mut self,
-        read: &ReadBodies<'_, T>,
-        receive: &mut dyn FnMut(&[T]),
-    ) -> Result<()> {
+    /// Calls `receive` with what this rank reads of bodies; all ranks make the same call.
+    fn read_records<T: BodyRecord>(&mut self, receive: &mut dyn FnMut(&[T])) -> Result<()> {
         let group = (self.ranks.is_some(), self.patience);
         let readers = &self.readers;
-        let first = |domain: &mut Domain| domain.send_to(readers, read, receive);
-        let others = |domain: &mut Domain| domain.send_to(readers, read, &mut |_| ());
+        let first = |domain: &mut Domain| domain.send_to(readers, receive);
+        let others = |domain: &mut Domain| domain.send_to::<T>(readers, &mut |_| ());
         run_on_each(&mut self.domains, group, first, others)?;
         Ok(())
     }
@@ -696,7 +706,7 @@ impl Narrowed<'_> {
 
 /// Writes what `of` gives for each record where its number says, of which `first` is at the
 /// beginning; nothing into an empty slice. Records are in the order of their numbers.
-fn scatter<T: Send, R: Numbered>(
+fn scatter<T: Send, R: BodyRecord>(
     (into, first): (&mut [T], usize),
     records: &[R],
     of: impl Fn(&R) -> T + Sync,
@@ -770,33 +780,26 @@ impl Backend for DomainGroup {
                 last.resize(n, [0.0; 3]);
             }
             let mut acceleration = vec![DVec3::ZERO; n];
-            let three = |v: [f32; 4]| [v[0], v[1], v[2]];
-            let motion = |record: &Placed| {
-                let (at, v) = (three(record.position_mass), three(record.velocity));
-                fine::join(at, v, record.acceleration[3])
+            let motion = |body: &StateAt| fine::join(body.position, body.velocity, body.rest);
+            let mut receive = |records: &[StateAt]| {
+                scatter((&mut bodies.position, rows.start), records, |body| {
+                    frame.exact_position(motion(body).0).0
+                });
+                scatter((&mut bodies.velocity, rows.start), records, |body| {
+                    frame.exact_velocity(motion(body).1).0
+                });
+                scatter((&mut acceleration, rows.start), records, |body| {
+                    frame.wide_acceleration(body.acceleration)
+                });
+                scatter((&mut rests.position, rows.start), records, |body| {
+                    frame.exact_position(motion(body).0).1
+                });
+                scatter((&mut rests.velocity, rows.start), records, |body| {
+                    frame.exact_velocity(motion(body).1).1
+                });
+                scatter((&mut last, rows.start), records, |body| body.acceleration);
             };
-            let mut receive = |records: &[Placed]| {
-                scatter((&mut bodies.position, rows.start), records, |record| {
-                    frame.exact_position(motion(record).0).0
-                });
-                scatter((&mut bodies.velocity, rows.start), records, |record| {
-                    frame.exact_velocity(motion(record).1).0
-                });
-                scatter((&mut acceleration, rows.start), records, |record| {
-                    frame.wide_acceleration(three(record.acceleration))
-                });
-                scatter((&mut rests.position, rows.start), records, |record| {
-                    frame.exact_position(motion(record).0).1
-                });
-                scatter((&mut rests.velocity, rows.start), records, |record| {
-                    frame.exact_velocity(motion(record).1).1
-                });
-                scatter((&mut last, rows.start), records, |record| three(record.acceleration));
-            };
-            let read = |domain: &Domain, readback: &mut Readback, places| {
-                pollster::block_on(domain.bodies_at(readback, places))
-            };
-            self.read_records(&read, &mut receive)?;
+            self.read_records(&mut receive)?;
             self.has_rests = match &self.ranks {
                 Some(ranks) => ranks.any(!rests.are_zero())?,
                 None => !rests.are_zero(),
@@ -824,10 +827,7 @@ impl Backend for DomainGroup {
             if run_on_each(&mut self.domains, group, evaluate, evaluate)?.contains(&false) {
                 return Err(Error::Stopped);
             }
-            let read = |domain: &Domain, readback: &mut Readback, places| {
-                pollster::block_on(domain.potentials_at(readback, places))
-            };
-            self.read_records(&read, &mut receive)?;
+            self.read_records(&mut receive)?;
             let strange = potential.par_iter().position_first(|phi| !phi.is_finite());
             let checked = strange.map_or(Ok(()), |k| {
                 let (index, problem) =
