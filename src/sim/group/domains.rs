@@ -187,6 +187,8 @@ impl Domain {
             if bodies > self.bodies.capacity() {
                 self.bodies = self.bodies.with_room(&self.gpu, bodies)?;
             }
+            // There is not always memory for two trees.
+            self.tree.free()?;
             let (tree, integrator) = Self::bind(&self.gpu, &self.bodies, room, &self.how).await?;
             self.integrator = integrator;
             let old = std::mem::replace(&mut self.tree, tree);
@@ -220,6 +222,8 @@ impl Domain {
         if steps == 0 {
             self.evaluate(false).await?;
             self.integrate(|integrator, gpu, pass| integrator.close(gpu, pass, 0.0));
+            let is_long = self.tree.report().secs > LONG_STEP_SECS;
+            self.takes_long_steps = self.member.greatest(u8::from(is_long))? > 0;
             return Ok(0);
         }
         let mut done = 0;

@@ -234,6 +234,18 @@ impl TreeBuffers {
         Ok(made)
     }
 
+    /// Gives their memory back now, though kernels are still bound to them, which must not be used again.
+    pub(super) fn destroy(&self) {
+        let Self { keys, order, sources, built_at, far_cells, groups, offsets, .. } = self;
+        let Self { levels, numbers, starts, ranks, cell_open, cell_force, cell_box, .. } = self;
+        let own = [
+            keys, order, sources, built_at, far_cells, groups, offsets, levels, numbers, starts,
+            ranks, cell_open, cell_force, cell_box,
+        ];
+        let part = self.part.iter().flat_map(|part| [&part.keys, &part.order]);
+        own.into_iter().chain(part).for_each(wgpu::Buffer::destroy);
+    }
+
     fn with_room(
         gpu: &Gpu,
         room: BufferEntries,

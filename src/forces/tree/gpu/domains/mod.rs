@@ -367,6 +367,18 @@ impl PartTree {
         self.stages.learnt.report.bodies = bodies;
     }
 
+    /// Gives the memory of its largest buffers back. Nothing but [`PartTree::continue_from`] may use it
+    /// afterwards.
+    ///
+    /// # Errors
+    /// The device failed.
+    pub fn free(&self) -> Result<()> {
+        let Stages { io, buffers, partial_sums, .. } = &self.stages;
+        buffers.destroy();
+        partial_sums.destroy();
+        io.gpu.wait_for(io.gpu.queue.submit([]))
+    }
+
     /// Continues where another part of the same tree, which had less room, has stopped.
     pub fn continue_from(&mut self, other: Self) {
         self.stages.learnt = other.stages.learnt;
