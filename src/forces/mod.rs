@@ -213,7 +213,8 @@ fn open_tier<'a>(
     })
 }
 
-/// A boxed future on one thread.
+/// A boxed future on one thread that is ready once a device has done its work; at once if the host
+/// computes.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 
 /// Accelerations of bodies by all others, with the Plummer softening length `softening` (at least 0)

@@ -186,20 +186,6 @@ impl fmt::Display for Throw {
     }
 }
 
-impl TryFrom<String> for Throw {
-    type Error = Error;
-
-    fn try_from(text: String) -> Result<Self> {
-        text.parse()
-    }
-}
-
-impl From<Throw> for String {
-    fn from(throw: Throw) -> Self {
-        throw.to_string()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -90,6 +90,15 @@ impl fmt::Display for PictureSize {
     }
 }
 
+/// What every writer of films needs to know beforehand.
+#[derive(Clone, Copy, Debug)]
+pub struct FilmOptions {
+    /// Size of every picture.
+    pub size: PictureSize,
+    /// Pictures per second, 1 to 240.
+    pub frames_per_sec: u32,
+}
+
 /// `N` numbers, separated by commas.
 fn numbers<const N: usize>(text: &str) -> Option<[f64; N]> {
     let numbers: std::result::Result<Vec<f64>, _> =
@@ -404,7 +413,10 @@ as_text!(
     Coordinates,
     ValueRange,
     super::Assignment,
+    super::Comparison,
     super::SnapshotChoice,
+    super::Throw,
+    crate::field::Potential,
     DeviceCount,
     Domains
 );

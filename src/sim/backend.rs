@@ -4,8 +4,6 @@
 //! implemented by the caller. Whatever may take device time returns a future: native programs wait
 //! for it, a browser does not.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 
 use glam::DVec3;
@@ -15,13 +13,11 @@ use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 #[cfg(not(target_arch = "wasm32"))]
 use crate::exchange::Ranks;
+use crate::forces::BoxFuture;
 use crate::forces::direct::gpu::KernelConfig;
 use crate::frame::Frame;
 use crate::gpu::{BodyBuffers, Gpu};
 use crate::integrate::blocks::{BlockSteps, Passage, Restart};
-
-/// A future that is ready once a device has done its work; at once if the host computes.
-pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 
 /// Called with the steps done so far; returns false to end an advance early.
 pub type Watch<'a> = dyn FnMut(u64) -> bool + 'a;
