@@ -138,7 +138,10 @@ impl WindowState {
 
     /// [`WindowState::request_past_state`], on the way to a moment if one is given.
     fn request_past_state_for(&mut self, at: usize, moment: Option<usize>) -> Result<()> {
-        let Some(to) = self.simulated.past.state(at).map(Arc::clone) else { return Ok(()) };
+        let Some(to) = self.simulated.past.stored().get(at).map(|stored| Arc::clone(&stored.state))
+        else {
+            return Ok(());
+        };
         let Some(session) = &mut self.simulated.session else { return Ok(()) };
         let paused = session.live.keeper().paused;
         session.live.apply(Command::Pause(true))?;
