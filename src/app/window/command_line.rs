@@ -148,7 +148,7 @@ impl CurrentState<'_> {
             domains: Some(self.requested.domains).filter(|domains| *domains != Domains::Auto),
             kernel: match method {
                 // With --method tree the options of the all-pairs kernel are errors.
-                Some(Method::Tree) => KernelRequest { checked, ..KernelRequest::NONE },
+                Some(Method::Tree) => KernelRequest { checked, ..KernelRequest::default() },
                 _ => self.settings.kernel,
             },
             tree: match method {

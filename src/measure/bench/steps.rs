@@ -104,7 +104,7 @@ pub(super) async fn measure_sizes(
     // Seconds per interaction so far; larger sizes are no slower per interaction.
     let mut each: Option<f64> = None;
     for (done, n) in sizes.into_iter().enumerate() {
-        let config = known.resolve(&KernelRequest::NONE, gpu, n, Masses::InBlocks)?;
+        let config = known.resolve(&KernelRequest::default(), gpu, n, Masses::InBlocks)?;
         let record = of_steps(blank, n, config);
         let estimate = each.map_or(0.0, |each| each * record.work);
         if estimate > most_secs {
