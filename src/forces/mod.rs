@@ -59,9 +59,7 @@ pub use device::{
     record_within,
 };
 pub use device_field::DeviceField;
-#[cfg(not(target_arch = "wasm32"))]
-pub use engine::Divides;
-pub use engine::{DeviceEngine, EngineCapabilities, ForceEngine, Interfaces};
+pub use engine::{DeviceEngine, Divides, EngineCapabilities, ForceEngine, Interfaces};
 pub use evaluator::{Evaluator, WithSources};
 pub use in_field::InField;
 use kind::Placement::{Cpu, Gpu};

@@ -11,7 +11,6 @@ use glam::DVec3;
 use super::{BACKENDS, Choice, DevicePart, Settings, Varying};
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
-#[cfg(not(target_arch = "wasm32"))]
 use crate::exchange::Ranks;
 use crate::forces::BoxFuture;
 use crate::forces::direct::gpu::KernelConfig;
@@ -102,7 +101,6 @@ pub trait Backend: Send {
 ///
 /// # Errors
 /// That one; any other error of this rank, or that another rank has one; a rank is gone.
-#[cfg(not(target_arch = "wasm32"))]
 pub(super) fn first_of_all<T>(ranks: Option<&Ranks>, found: Result<T>) -> Result<T> {
     let Some(ranks) = ranks else { return found };
     if !ranks.any(found.is_err())? {
