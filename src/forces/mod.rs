@@ -48,7 +48,6 @@ mod registry;
 mod request;
 mod results;
 mod shape;
-#[cfg(not(target_arch = "wasm32"))]
 mod spread;
 mod test_bodies;
 mod throughput;
@@ -78,7 +77,6 @@ pub use request::{
     Identity, NO_SOURCE, Order, Outputs, Sinks, Sources, Within, check_softening, check_update,
 };
 pub use results::{Forces, NeighbourLists};
-#[cfg(not(target_arch = "wasm32"))]
 pub use spread::RankEngine;
 pub use test_bodies::TestBodies;
 pub use throughput::{Budget, Throughput};

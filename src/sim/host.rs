@@ -15,9 +15,7 @@ use super::{
 use crate::bodies::{Bodies, copied};
 use crate::error::{Error, Result};
 use crate::exchange::Ranks;
-#[cfg(not(target_arch = "wasm32"))]
-use crate::forces::RankEngine;
-use crate::forces::{ForceEngine, Forces, InField, Outputs, Precision};
+use crate::forces::{ForceEngine, Forces, InField, Outputs, Precision, RankEngine};
 use crate::forces::{last, rebuilds};
 use crate::integrate::blocks::{Attractors, BlockSteps, Restart};
 use crate::integrate::{HostSide, HostStep};
@@ -33,9 +31,7 @@ pub const BACKEND: BackendEntry = BackendEntry {
                 check_kinds(choice)?;
             }
             let (gpu, others) = (choice.gpu.as_ref(), &choice.others);
-            #[cfg_attr(target_arch = "wasm32", expect(unused_mut))]
             let mut engine = host_engine(choice.kind, gpu, others, settings).await?;
-            #[cfg(not(target_arch = "wasm32"))]
             let engine: Box<dyn ForceEngine> = match settings.spread {
                 // Such an engine computes the bits of one rank by itself.
                 true if !choice.is_shared() && engine.interfaces().divides.is_some() => engine,
