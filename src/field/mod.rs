@@ -175,7 +175,7 @@ impl Field {
     }
 }
 
-/// `position` as seen from the centre of `potential`.
+/// `position` relative to the centre of `potential`.
 fn offset(potential: &Potential, position: DVec3) -> [f64; 3] {
     (position - DVec3::from(potential.centre)).to_array()
 }

@@ -3,7 +3,7 @@
 //! An evaluation has [`Sources`], [`Sinks`] and the outputs to compute ([`Outputs`]); the result is
 //! [`Forces`]. A [`ForceEngine`] computes it and stores the sources from call to call, as a GRAPE
 //! stores its j-particles: set all of them, or replace a few, then evaluate the forces on one sink
-//! or a million. The shortest way to an engine is an [`Evaluator`], a function of sources and sinks.
+//! or a million. The shortest engine is an [`Evaluator`], a function of sources and sinks.
 //!
 //! Numbers are f64 in the caller's units; masses are gravitating masses G m. An engine that
 //! computes in less narrows them itself and states its [`Precision`]. [`Placement`], [`Method`] and

@@ -167,7 +167,7 @@ pub struct OnHost<'a> {
 pub struct BlocksView<'a> {
     /// Their state.
     pub steps: &'a BlockSteps,
-    /// The time since step 0 that the bodies reached when a step failed half way; `None` if they
+    /// The time since step 0 that the bodies reached when a step was cut short; `None` if they
     /// are at the end of a whole step.
     pub stopped_at: Option<f64>,
 }

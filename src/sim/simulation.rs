@@ -320,7 +320,7 @@ impl Simulation {
         Some(self.capabilities().device?.frame)
     }
 
-    /// The time that the bodies reached when a step failed half way; `None` if they are at the end
+    /// The time that the bodies reached when a step was cut short; `None` if they are at the end
     /// of a whole step.
     pub fn stopped_at(&self) -> Option<f64> {
         let BlocksView { stopped_at, .. } = self.capabilities().blocks?;

@@ -136,7 +136,7 @@ impl WindowState {
         self.request_past_state_for(at, None)
     }
 
-    /// [`WindowState::request_past_state`], on the way to a moment if one is given.
+    /// [`WindowState::request_past_state`], before a moment is shown if one is given.
     fn request_past_state_for(&mut self, at: usize, moment: Option<usize>) -> Result<()> {
         let Some(to) = self.simulated.past.stored().get(at).map(|stored| Arc::clone(&stored.state))
         else {

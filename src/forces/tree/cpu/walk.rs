@@ -216,7 +216,7 @@ struct Verdicts {
 }
 
 /// A list to which entries are appended without a branch: each is written, and the length grows if
-/// it is wanted. A branch on what a cell is would be mispredicted at every other cell.
+/// it is kept. A branch on what a cell is would be mispredicted at every other cell.
 struct Appended<'a, T> {
     entries: &'a mut Vec<T>,
     length: usize,
