@@ -165,7 +165,7 @@ impl Error {
     }
 
     /// A name that is none of the `known` ones.
-    pub(crate) fn unknown(
+    pub fn unknown(
         kind: &'static str,
         name: &str,
         known: impl IntoIterator<Item = impl Into<String>>,

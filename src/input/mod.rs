@@ -190,8 +190,7 @@ impl InputRequest {
         if looks_like_path {
             Error::file(Path::new(&self.input), "there is no such file")
         } else {
-            let known = Scene::names().collect::<Vec<_>>().join(", ");
-            Error::Unknown { kind: "scene (or file)", name: self.input.clone(), known }
+            Error::unknown("scene (or file)", &self.input, Scene::names())
         }
     }
 

@@ -189,11 +189,9 @@ pub async fn sweep_kernels(
     ceilings: Option<&Ceilings>,
     taken: &mut dyn FnMut(Record, f64) -> bool,
 ) -> Result<()> {
-    let points = figure.kernel_points(plan).ok_or_else(|| Error::Unknown {
-        kind: "figure of kernels",
-        name: figure.name.to_owned(),
-        known: "ladder, n, unroll, p, q, shapes".to_owned(),
-    })?;
+    let known = ["ladder", "n", "unroll", "p", "q", "shapes"];
+    let unknown = || Error::unknown("figure of kernels", figure.name, known);
+    let points = figure.kernel_points(plan).ok_or_else(unknown)?;
     let is_kernel = |point: &FigurePoint| matches!(point.candidate, Candidate::Kernel(_));
     let points: Vec<FigurePoint> = points.into_iter().filter(is_kernel).collect();
     let all = points.len().max(1) as f64;

@@ -89,12 +89,8 @@ impl HostTree {
 
     /// A new tree with another configuration, shared by the same ranks.
     fn alike(&self, config: TreeConfig) -> Self {
-        let tree = Self::new(self.kernel, config);
-        let tree = Self {
-            domains: self.domains.as_ref().map(|own| domains::RankDomains::new(own.ranks.clone())),
-            ..tree
-        };
-        tree
+        let domains = self.domains.as_ref().map(|own| domains::RankDomains::new(own.ranks.clone()));
+        Self { domains, ..Self::new(self.kernel, config) }
     }
 
     fn compute(
