@@ -163,19 +163,6 @@ impl Bodies {
         rows.into_par_iter().with_min_len(SHARE).map(|i| i as u64).collect()
     }
 
-    /// A clone made by all cores: for a million bodies most of the time goes into touching new
-    /// memory for the first time.
-    pub fn clone_by_all_cores(&self) -> Self {
-        Self {
-            id: copied(&self.id),
-            mass: copied(&self.mass),
-            position: copied(&self.position),
-            velocity: copied(&self.velocity),
-            component: copied(&self.component),
-            components: self.components.clone(),
-        }
-    }
-
     /// Number of bodies.
     pub fn len(&self) -> usize {
         self.mass.len()

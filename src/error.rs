@@ -165,7 +165,7 @@ impl Error {
     }
 
     /// A name that is none of the `known` ones.
-    pub(crate) fn unknown(
+    pub fn unknown(
         kind: &'static str,
         name: &str,
         known: impl IntoIterator<Item = impl Into<String>>,
@@ -367,7 +367,7 @@ mod tests {
         let text = error.to_string();
         assert!(text.starts_with("cannot read /first/") && text.contains("last.csv: "), "{text}");
         assert!(std::error::Error::source(&error).is_none());
-        // A path gives way before the sentence does.
+        // A path is cut before the sentence is.
         let text = Error::file(&path, "p".repeat(240)).to_string();
         assert!(text.contains("last.csv: ppp") && text.matches('p').count() >= 240, "{text}");
     }

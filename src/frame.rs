@@ -30,7 +30,6 @@ mod rests;
 
 pub use call::{Extent, power_below};
 pub use coincident::coincident;
-#[cfg(not(target_arch = "wasm32"))]
 pub(crate) use coincident::coincident_of_all;
 pub use rests::{PREFIX, Rests};
 

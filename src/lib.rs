@@ -70,8 +70,8 @@ pub use glam;
 // public for the program, the C library, tests and benches, which are separate crates; the modules above re-export
 // what other programs need of them.
 
-// Communication between the ranks of a group; simulations are given devices and ranks.
-#[cfg(not(target_arch = "wasm32"))]
+// Communication between the ranks of a group; simulations are given devices and ranks. A page has no
+// ranks.
 #[doc(hidden)]
 pub mod exchange;
 // Files that are replaced as a whole; public for tests.

@@ -46,6 +46,11 @@ pub fn number(value: f64) -> String {
     }
 }
 
+/// A number rounded to so many significant digits.
+pub fn rounded(value: f64, digits: usize) -> f64 {
+    format!("{value:.*e}", digits - 1).parse().unwrap_or(value)
+}
+
 /// A list of foreign names, for use within a sentence.
 pub fn list<T: AsRef<str>>(names: &[T], between: &str) -> String {
     let names: Vec<String> = names.iter().map(|name| piece(name.as_ref())).collect();

@@ -146,12 +146,7 @@ impl Measure {
             .rfind(|(_, worth)| value >= 0.5 * worth)
             .or(common.clone().next())
             .expect("there should be a common unit");
-        Self { factor: Self::rounded(value / worth), name: names[0].to_owned() }
-    }
-
-    /// Nine significant digits.
-    pub(crate) fn rounded(value: f64) -> f64 {
-        format!("{value:.8e}").parse().unwrap_or(value)
+        Self { factor: messages::rounded(value / worth, 9), name: names[0].to_owned() }
     }
 
     /// How many of `other` it equals; `None` unless both have the same name or both are known
@@ -282,13 +277,8 @@ impl std::fmt::Display for Units {
                 }
             }
         }
-        write!(f, "G = {}", rounded(self.gravitational_constant))
+        write!(f, "G = {}", messages::rounded(self.gravitational_constant, 6))
     }
-}
-
-/// Six significant digits.
-fn rounded(value: f64) -> f64 {
-    format!("{value:.5e}").parse().unwrap_or(value)
 }
 
 fn same(a: f64, b: f64) -> bool {

@@ -74,7 +74,7 @@ pub fn scene<'py>(
     // The numbers are in units in which G is 1, whatever these are called.
     let units = Units { gravitational_constant: 1.0, ..units };
     let snapshot = Snapshot { units, ..Snapshot::new(bodies, 0.0) };
-    let IntegratorHints { integrator, eta, eta6, dt_max, precision } = integrator;
+    let IntegratorHints { integrator, blocks } = integrator;
     Ok(Made {
         name,
         title,
@@ -84,10 +84,10 @@ pub fn scene<'py>(
         until: run.until,
         field: field.0.iter().map(ToString::to_string).collect(),
         integrator,
-        eta,
-        eta6,
-        dt_max,
-        precision,
+        eta: blocks.eta,
+        eta6: blocks.eta6,
+        dt_max: blocks.dt_max,
+        precision: blocks.precision,
         parameters,
         bodies: taken(py, snapshot)?,
     })

@@ -125,20 +125,6 @@ impl FromStr for Potential {
     }
 }
 
-impl TryFrom<String> for Potential {
-    type Error = Error;
-
-    fn try_from(text: String) -> Result<Self> {
-        text.parse()
-    }
-}
-
-impl From<Potential> for String {
-    fn from(potential: Potential) -> Self {
-        potential.to_string()
-    }
-}
-
 /// The sum of some potentials; none by default.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -189,7 +175,7 @@ impl Field {
     }
 }
 
-/// `position` as seen from the centre of `potential`.
+/// `position` relative to the centre of `potential`.
 fn offset(potential: &Potential, position: DVec3) -> [f64; 3] {
     (position - DVec3::from(potential.centre)).to_array()
 }

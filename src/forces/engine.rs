@@ -151,7 +151,6 @@ pub struct EngineCapabilities<'a> {
     /// The device, if integrators can use the engine's kernels there.
     pub device: Option<&'a dyn DeviceEngine>,
     /// The ranks that compute together with this engine.
-    #[cfg(not(target_arch = "wasm32"))]
     pub ranks: Option<&'a crate::exchange::Ranks>,
 }
 
@@ -163,13 +162,11 @@ pub struct Interfaces<'a> {
     /// A structure that is reused for several steps: the integrator must announce each step.
     pub rebuilds: Option<&'a mut dyn Rebuilds>,
     /// Forces of bodies that ranks have some of each, if the bodies are sources and sinks.
-    #[cfg(not(target_arch = "wasm32"))]
     pub divides: Option<&'a mut dyn Divides>,
 }
 
 /// An engine that ranks compute with together: each gives it some of the bodies, those of one rank
 /// after those of the other, and has the forces of all bodies on its own, with the bits of one rank.
-#[cfg(not(target_arch = "wasm32"))]
 pub trait Divides {
     /// Divides it among these ranks from now on. All must make the same calls.
     fn divide_among(&mut self, ranks: crate::exchange::Ranks);

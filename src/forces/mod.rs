@@ -3,7 +3,7 @@
 //! An evaluation has [`Sources`], [`Sinks`] and the outputs to compute ([`Outputs`]); the result is
 //! [`Forces`]. A [`ForceEngine`] computes it and stores the sources from call to call, as a GRAPE
 //! stores its j-particles: set all of them, or replace a few, then evaluate the forces on one sink
-//! or a million. The shortest way to an engine is an [`Evaluator`], a function of sources and sinks.
+//! or a million. The shortest engine is an [`Evaluator`], a function of sources and sinks.
 //!
 //! Numbers are f64 in the caller's units; masses are gravitating masses G m. An engine that
 //! computes in less narrows them itself and states its [`Precision`]. [`Placement`], [`Method`] and
@@ -48,7 +48,6 @@ mod registry;
 mod request;
 mod results;
 mod shape;
-#[cfg(not(target_arch = "wasm32"))]
 mod spread;
 mod test_bodies;
 mod throughput;
@@ -59,9 +58,7 @@ pub use device::{
     record_within,
 };
 pub use device_field::DeviceField;
-#[cfg(not(target_arch = "wasm32"))]
-pub use engine::Divides;
-pub use engine::{DeviceEngine, EngineCapabilities, ForceEngine, Interfaces};
+pub use engine::{DeviceEngine, Divides, EngineCapabilities, ForceEngine, Interfaces};
 pub use evaluator::{Evaluator, WithSources};
 pub use in_field::InField;
 use kind::Placement::{Cpu, Gpu};
@@ -80,7 +77,6 @@ pub use request::{
     Identity, NO_SOURCE, Order, Outputs, Sinks, Sources, Within, check_softening, check_update,
 };
 pub use results::{Forces, NeighbourLists};
-#[cfg(not(target_arch = "wasm32"))]
 pub use spread::RankEngine;
 pub use test_bodies::TestBodies;
 pub use throughput::{Budget, Throughput};
@@ -213,7 +209,8 @@ fn open_tier<'a>(
     })
 }
 
-/// A boxed future on one thread.
+/// A boxed future on one thread that is ready once a device has done its work; at once if the host
+/// computes.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 
 /// Accelerations of bodies by all others, with the Plummer softening length `softening` (at least 0)

@@ -4,8 +4,9 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 use super::Frame;
-#[cfg(not(target_arch = "wasm32"))]
-use crate::{error::Result, exchange::Ranks, math::AllReduce};
+use crate::error::Result;
+use crate::exchange::Ranks;
+use crate::math::AllReduce;
 
 /// A direction along which neither planes nor lattices of bodies line up.
 const ALONG: DVec3 = DVec3::new(0.619_721_3, 0.530_497_1, 0.578_306_9);
@@ -40,7 +41,6 @@ pub fn coincident(frame: &Frame, position: &[DVec3]) -> usize {
 ///
 /// # Errors
 /// A rank is gone.
-#[cfg(not(target_arch = "wasm32"))]
 pub(crate) fn coincident_of_all(ranks: &Ranks, frame: &Frame, position: &[DVec3]) -> Result<usize> {
     const SAMPLES: usize = 1024;
     const PIECE: usize = 1 << 16;

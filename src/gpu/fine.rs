@@ -11,7 +11,7 @@ fn unit_of(value: f32) -> f64 {
     }
 }
 
-/// The rounding error of `value` relative to `exact`, in these units: at most 15 either way.
+/// The rounding error of `value` relative to `exact`, in these units: at most 15 in size.
 fn rest(exact: f64, value: f32) -> i32 {
     let rest = (exact - f64::from(value)) / unit_of(value);
     // NaN if the unit is 0, which the conversion to an integer makes 0.

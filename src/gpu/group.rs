@@ -1,10 +1,8 @@
 //! Opening several devices.
 
 use std::sync::Arc;
-#[cfg(not(target_arch = "wasm32"))]
 use std::time::Duration;
 
-#[cfg(not(target_arch = "wasm32"))]
 use super::DeviceClass;
 use super::Gpu;
 use super::adapter::{self, AdapterInfo};
@@ -14,13 +12,11 @@ use crate::settings::{AdapterName, AdapterRequest, DeviceCount};
 
 /// How long a device that is ahead of the others keeps polling for them: waking up costs some 10
 /// microseconds, a tenth of a step of 16,384 bodies.
-#[cfg(not(target_arch = "wasm32"))]
 const PATIENCE: Duration = Duration::from_micros(500);
 
 impl Gpu {
     /// How long it polls for other devices before sleeping: a software adapter needs the cores
     /// itself.
-    #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn patience(&self) -> Duration {
         if self.adapter.class == DeviceClass::Software { Duration::ZERO } else { PATIENCE }
     }

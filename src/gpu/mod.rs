@@ -50,7 +50,6 @@ pub use device::{Gpu, Handles, Limits, Tier};
 pub use draw::{ADD, DARK, DrawPipeline, begin_drawing, smooth_sampler};
 pub(crate) use entries::rows_of_workgroups;
 pub use kernel_cache::keep_kernels_in;
-#[cfg(not(target_arch = "wasm32"))]
 pub(crate) use part::Spent;
 pub use part::{DevicePart, Share};
 pub use pieces::{DispatchChunk, Progress, Rectangle};

@@ -31,14 +31,12 @@ pub enum Share {
 }
 
 /// Seconds of steps, and of exchanges within them, since they were last taken.
-#[cfg(not(target_arch = "wasm32"))]
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Spent {
     pub steps: f64,
     pub exchanges: f64,
 }
 
-#[cfg(not(target_arch = "wasm32"))]
 impl Spent {
     /// Fraction of the steps' time spent in exchanges; resets the counts.
     pub fn take(&mut self) -> Option<f64> {

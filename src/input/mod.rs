@@ -79,7 +79,7 @@ impl Input {
 
     /// Takes back what suits only bodies whose encounters matter, for a simulation with this
     /// softening and method, which may need the settings for a smooth density.
-    fn suit(&mut self, softening: Option<f64>, method: Option<Method>) {
+    pub fn suit(&mut self, softening: Option<f64>, method: Option<Method>) {
         if suits_encounters(softening, method) {
             return;
         }
@@ -190,8 +190,7 @@ impl InputRequest {
         if looks_like_path {
             Error::file(Path::new(&self.input), "there is no such file")
         } else {
-            let known = Scene::names().collect::<Vec<_>>().join(", ");
-            Error::Unknown { kind: "scene (or file)", name: self.input.clone(), known }
+            Error::unknown("scene (or file)", &self.input, Scene::names())
         }
     }
 
@@ -294,7 +293,7 @@ impl InputRequest {
             if let Some(found) = name.and_then(|name| integrate::find(name).ok()) {
                 integrator.integrator = Some(found.name.to_owned());
                 let longest = power_of_two_below(run.dt);
-                integrator.dt_max =
+                integrator.blocks.dt_max =
                     Some(longest).filter(|_| found.has_block_steps() && longest > 0.0);
             }
         } else if let Some(Collisional { run: own, dt_max, why }) = found {
@@ -305,7 +304,7 @@ impl InputRequest {
             ));
             smooth = Some(std::mem::replace(&mut run, own));
             integrator.integrator = Some(name.to_owned());
-            integrator.dt_max = Some(dt_max);
+            integrator.blocks.dt_max = Some(dt_max);
         }
         let field = match snapshot.attributes.get(FIELD) {
             None => Field::default(),
@@ -384,7 +383,8 @@ mod tests {
             let mut input = request.load(eps).unwrap();
             let base = Settings { method, ..Settings::default() };
             let settings = StepRequest { eps, ..StepRequest::default() };
-            (settings.over(&mut input, base).unwrap(), input)
+            input.suit(eps, method);
+            (settings.over(&input, base).unwrap(), input)
         };
         let (settings, hard) = settle(None, None);
         assert!(hard.chosen.is_some() && settings.softening == 0.0);

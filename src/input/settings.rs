@@ -7,7 +7,6 @@ use crate::forces::tree::TreeConfig;
 use crate::forces::{Method, Precision};
 use crate::integrate::blocks::{BlockSettings, power_of_two_below};
 use crate::integrate::{self, Integrator};
-use crate::scene::IntegratorHints;
 use crate::settings::{
     BlockRequest, DeviceCount, EngineRequest, MethodRequest, StepLength, StepRequest, TreeRequest,
 };
@@ -73,23 +72,24 @@ impl EngineRequest {
 }
 
 impl StepRequest {
-    /// The settings for an input, checked before any long computation.
+    /// The settings for an input, checked before any long computation. The input then suits them.
     ///
     /// # Errors
     ///
     /// An unknown name, a number out of range.
     pub fn settings(&self, input: &mut Input, engine: &EngineRequest) -> Result<Settings> {
-        self.over(input, engine.settings()?)
+        let base = engine.settings()?;
+        input.suit(self.eps, base.method);
+        self.over(input, base)
     }
 
-    /// The settings for an input, with engine, adapters and kernel from `base`. What the input
-    /// suggests for encounters is taken back if a softening or the tree is requested.
+    /// The settings for an input, with engine, adapters and kernel from `base`. Call
+    /// [`Input::suit`] first if the request or `base` differs from the default.
     ///
     /// # Errors
     ///
     /// Those of [`StepRequest::settings`].
-    pub fn over(&self, input: &mut Input, base: Settings) -> Result<Settings> {
-        input.suit(self.eps, base.method);
+    pub fn over(&self, input: &Input, base: Settings) -> Result<Settings> {
         let hints = &input.integrator;
         let name = self.integrator.as_ref().or(hints.integrator.as_ref());
         let integrator = name.map_or(Ok(integrate::DEFAULT), |name| integrate::find(name))?;
@@ -100,7 +100,7 @@ impl StepRequest {
         let is_own = hints.integrator.as_deref() == Some(integrator.name);
         let suits_all = input.view.is_none() && integrator.has_block_steps();
         if self.integrator.is_none() || is_own || suits_all {
-            let hinted = BlockRequest::from(hints);
+            let hinted = hints.blocks.clone();
             let checked = hinted.fits(integrator).and_then(|()| hinted.tier());
             checked.map_err(|error| Error::Outside(format!("in the scene's [run], {error}")))?;
             blocks = blocks.or(hinted);
@@ -211,13 +211,6 @@ impl BlockRequest {
     /// An unknown name.
     pub fn tier(&self) -> Result<Option<Precision>> {
         self.precision.as_deref().map(Precision::from_name).transpose()
-    }
-}
-
-impl From<&IntegratorHints> for BlockRequest {
-    fn from(hints: &IntegratorHints) -> Self {
-        let IntegratorHints { eta, eta6, dt_max, precision, .. } = hints.clone();
-        Self { eta, eta6, dt_max, precision, host_blocks: false }
     }
 }
 

@@ -430,11 +430,7 @@ pub(super) fn check_family(manifest: &Path, family: &str) -> Result<()> {
     if known.iter().any(|name| name.eq_ignore_ascii_case(family)) {
         return Ok(());
     }
-    Err(Error::Unknown {
-        kind: "GPU that RADV compiles for",
-        name: family.to_owned(),
-        known: known.join(", "),
-    })
+    Err(Error::unknown("GPU that RADV compiles for", family, known))
 }
 
 /// The library that a manifest names.

@@ -92,7 +92,8 @@ impl MeasuredDevice {
     async fn sweep(&self, name: &str, update: &mut dyn FnMut(f64)) -> Result<()> {
         let figure = named(name)?;
         let sizes = BenchSizes::for_page(&self.gpu);
-        let plan = FigurePlan { gpu: Some(&self.gpu), sizes: &sizes, added: KernelRequest::NONE };
+        let plan =
+            FigurePlan { gpu: Some(&self.gpu), sizes: &sizes, added: KernelRequest::default() };
         self.records.borrow_mut().retain(|record| record.figure != name);
         let mut taken = |record, done: f64| {
             self.records.borrow_mut().push(record);

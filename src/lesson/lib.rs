@@ -17,4 +17,4 @@ pub use editor::{attempt, diagnose, judge};
 pub use figures::{LessonShape, MeasuredDevice, recorded, slow_motion};
 pub use occupancy::{KernelResources, occupancy, processors};
 pub use score::{compare, qr};
-pub use tree::{LessonCluster, LessonView, errors, times};
+pub use tree::{LessonCluster, errors, times};

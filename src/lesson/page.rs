@@ -10,7 +10,7 @@ use serde_json::json;
 use wasm_bindgen::prelude::*;
 
 use super::figures::{self, LessonShape, MeasuredDevice};
-use super::{KernelResources, LessonCluster, LessonView};
+use super::{KernelResources, LessonCluster};
 
 thread_local! {
     static DEVICE: RefCell<Option<Rc<MeasuredDevice>>> = const { RefCell::new(None) };
@@ -81,15 +81,13 @@ pub fn compare(text: &str, width: f64) -> String {
 /// The tree's cells down to a level.
 #[wasm_bindgen]
 pub fn tree_cells(depth: usize, width: f64) -> Result<String, JsValue> {
-    CLUSTER.with(|cluster| cluster.picture(&LessonView::Cells { depth }, width)).map_err(problem)
+    CLUSTER.with(|cluster| cluster.cells(depth, width)).map_err(problem)
 }
 
 /// What acts on the group of a body.
 #[wasm_bindgen]
 pub fn tree_lists(rank: usize, alpha: f64, width: f64) -> Result<String, JsValue> {
-    CLUSTER
-        .with(|cluster| cluster.picture(&LessonView::Lists { rank, alpha }, width))
-        .map_err(problem)
+    CLUSTER.with(|cluster| cluster.lists(rank, alpha, width)).map_err(problem)
 }
 
 /// The body at a place of the tree's picture.

@@ -77,44 +77,54 @@ impl LessonCluster {
         Ok(self.0.get_or_init(|| ClusterTree { picture, acceleration, from_middle }))
     }
 
-    /// The picture, `width` pixels wide, with cells down to the level `depth`, or with what acts on a body at `alpha`: the body
-    /// `rank` from the middle outwards. As JSON with the numbers of both lists.
+    /// The picture, `width` pixels wide, with cells down to the level `depth`. As JSON with a sentence.
+    ///
+    /// # Errors
+    ///
+    /// The forces failed.
+    pub fn cells(&self, depth: usize, width: f64) -> Result<String> {
+        let ClusterTree { picture, from_middle, .. } = self.known()?;
+        let deepest = picture.depth();
+        let depth = depth.min(deepest);
+        let levels = picture.view().levels();
+        let cells = levels[depth + 1] - levels[depth];
+        let words = format!(
+            "{} bodies. Level {depth} of {deepest} has {cells} cell{}; boxes of the levels above it are fainter. A box is \
+             the smallest one around the bodies of a cell.",
+            short(from_middle.len() as f64),
+            if cells == 1 { "" } else { "s" },
+        );
+        self.drawn((Some(depth), None), width, &words)
+    }
+
+    /// The same with what acts at `alpha` on a body, the one `rank` from the middle outwards, and the numbers of both lists.
     ///
     /// # Errors
     ///
     /// No such body; alpha that is not above 0 and at most 1.
-    pub fn picture(&self, view: &LessonView, width: f64) -> Result<String> {
+    pub fn lists(&self, rank: usize, alpha: f64, width: f64) -> Result<String> {
         let ClusterTree { picture, acceleration, from_middle } = self.known()?;
-        let (deepest, count) = (picture.depth(), from_middle.len());
-        let common = |svg: String, words: String| {
-            json!({ "svg": svg, "words": words, "deepest": deepest, "bodies": count }).to_string()
-        };
-        match *view {
-            LessonView::Cells { depth } => {
-                let depth = depth.min(deepest);
-                let levels = picture.view().levels();
-                let cells = levels[depth + 1] - levels[depth];
-                let words = format!(
-                    "{} bodies. Level {depth} of {deepest} has {cells} cell{}; boxes of the levels above it are fainter. A box is \
-                     the smallest one around the bodies of a cell.",
-                    short(count as f64),
-                    if cells == 1 { "" } else { "s" },
-                );
-                Ok(common(picture.svg(Some(depth), None, width, &words), words))
-            }
-            LessonView::Lists { rank, alpha } => {
-                if !(alpha > 0.0 && alpha <= 1.0) {
-                    return Err(Error::value("alpha", alpha, "above 0 and at most 1".to_owned()));
-                }
-                let config = by_alpha(alpha, MultipoleOrder::Quadrupole);
-                let body = *from_middle
-                    .get(rank)
-                    .ok_or_else(|| Error::value("body", rank, format!("less than {count}")))?;
-                let walk = picture.view().walk(body, &config, acceleration).unwrap_or_default();
-                let words = in_words(&walk, count);
-                Ok(common(picture.svg(None, Some(&walk), width, &words), words))
-            }
+        if !(alpha > 0.0 && alpha <= 1.0) {
+            return Err(Error::value("alpha", alpha, "above 0 and at most 1".to_owned()));
         }
+        let (config, count) = (by_alpha(alpha, MultipoleOrder::Quadrupole), from_middle.len());
+        let body = *from_middle
+            .get(rank)
+            .ok_or_else(|| Error::value("body", rank, format!("less than {count}")))?;
+        let walk = picture.view().walk(body, &config, acceleration).unwrap_or_default();
+        self.drawn((None, Some(&walk)), width, &in_words(&walk, count))
+    }
+
+    fn drawn(
+        &self,
+        (depth, walk): (Option<usize>, Option<&GroupWalk>),
+        width: f64,
+        words: &str,
+    ) -> Result<String> {
+        let ClusterTree { picture, from_middle, .. } = self.known()?;
+        let svg = picture.svg(depth, walk, width, words);
+        let (deepest, count) = (picture.depth(), from_middle.len());
+        Ok(json!({ "svg": svg, "words": words, "deepest": deepest, "bodies": count }).to_string())
     }
 
     /// The rank from the middle outwards of the body that is shown nearest to a place of the picture.
@@ -127,23 +137,6 @@ impl LessonCluster {
         let body = picture.body_at(width, place);
         Ok(from_middle.iter().position(|other| Some(*other) == body).unwrap_or(0))
     }
-}
-
-/// What the picture shows.
-#[derive(Clone, Copy, Debug)]
-pub enum LessonView {
-    /// Cells down to a level.
-    Cells {
-        /// The deepest level.
-        depth: usize,
-    },
-    /// What acts on the group of a body.
-    Lists {
-        /// Its number from the middle of the picture outwards.
-        rank: usize,
-        /// The opening rule's parameter.
-        alpha: f64,
-    },
 }
 
 fn in_words(walk: &GroupWalk, count: usize) -> String {
@@ -393,11 +386,11 @@ mod tests {
     #[test]
     fn picture_counts_what_acts_on_a_body() {
         let cluster = LessonCluster::default();
-        let shown = |view| parsed(&cluster.picture(&view, 400.0).unwrap());
-        let root = shown(LessonView::Cells { depth: 0 });
+        let root = parsed(&cluster.cells(0, 400.0).unwrap());
         assert!(root["words"].as_str().unwrap().contains("has 1 cell;"), "{}", root["words"]);
         let lists = |alpha| {
-            shown(LessonView::Lists { rank: 0, alpha })["words"].as_str().unwrap().to_owned()
+            let shown = parsed(&cluster.lists(0, alpha, 400.0).unwrap());
+            shown["words"].as_str().unwrap().to_owned()
         };
         let interactions = |words: &str| -> f64 {
             let after = words.split("(orange): ").nth(1).unwrap();
@@ -407,8 +400,8 @@ mod tests {
         assert!(coarse < fine && fine <= 4096.0 + 1000.0, "{coarse} {fine}");
         assert_eq!(cluster.body_at(400.0, (200.0, 200.0)).unwrap(), 0);
         assert!(cluster.body_at(400.0, (5.0, 5.0)).unwrap() > 3000);
-        assert!(cluster.picture(&LessonView::Lists { rank: 4096, alpha: 0.1 }, 400.0).is_err());
-        assert!(cluster.picture(&LessonView::Lists { rank: 0, alpha: 0.0 }, 400.0).is_err());
+        assert!(cluster.lists(4096, 0.1, 400.0).is_err());
+        assert!(cluster.lists(0, 0.0, 400.0).is_err());
     }
 
     #[test]

@@ -20,7 +20,6 @@ mod force_error;
 mod frame_pace;
 mod inspection;
 mod mailbox;
-mod mover;
 mod moves;
 mod on_device;
 mod on_worker;
@@ -65,8 +64,7 @@ use cadence::{Cadence, CopyPurpose};
 use command::{Changed, KernelChange};
 use frame_pace::FramePace;
 use inspection::Inspection;
-use mover::Mover;
-use moves::{FrameSlice, Reached};
+use moves::{FrameSlice, Moves, Reached};
 use on_device::LiveOnDevice;
 use on_worker::OnWorker;
 use worker::WorkerSource;
@@ -74,7 +72,7 @@ use worker::WorkerSource;
 /// An interactive simulation: it takes commands and does a bounded slice of work per frame.
 pub struct Live {
     gpu: Arc<Gpu>,
-    mover: Mover,
+    mover: Box<dyn Moves>,
     settings: Settings,
     choice: Choice,
     /// The time step with its direction.
@@ -133,7 +131,7 @@ impl Live {
         settings.validate()?;
         settings.method = Some(choice.method);
         let count = bodies.len();
-        let mover = match choice.kind {
+        let mover: Box<dyn Moves> = match choice.kind {
             // A worker may wait for the number on which the next step depends; a frame may not.
             EngineKind::Gpu
                 if !settings.steps_on_host()
@@ -146,18 +144,18 @@ impl Live {
                 let simulation = Box::new(opening.await?);
                 settings.frame = simulation.settings().frame;
                 let source = WorkerSource::Devices(simulation);
-                Mover::Worker(Box::new(OnWorker::start(gpu, bodies, source, &settings)?))
+                Box::new(OnWorker::start(gpu, bodies, source, &settings)?)
             }
             EngineKind::Gpu if !settings.steps_on_host() => {
                 let mover = LiveOnDevice::open(Arc::clone(gpu), bodies, &settings).await?;
                 settings.frame = Some(mover.frame());
-                Mover::Device(Box::new(mover))
+                Box::new(mover)
             }
             kind => {
                 let (gpus, others) = (choice.gpu.as_ref(), &choice.others);
                 let engine = host_engine(kind, gpus, others, &settings).await?;
                 let source = WorkerSource::Engine(choice.clone(), engine);
-                Mover::Worker(Box::new(OnWorker::start(gpu, bodies, source, &settings)?))
+                Box::new(OnWorker::start(gpu, bodies, source, &settings)?)
             }
         };
         let (time, steps) = (settings.begins_at(), settings.steps_before);

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use super::cadence::CopyPurpose;
 use super::command::KernelChange;
+use super::on_device::LiveOnDevice;
+use super::on_worker::OnWorker;
 use super::tracking::Tracker;
 use super::{Event, Rates};
 use crate::error::Result;
@@ -81,4 +83,28 @@ pub(super) trait Moves: Send {
 
     /// Whether it has work, or results for frames to take in, although no step is due.
     fn is_busy(&self) -> bool;
+
+    /// Whether a change is not in effect yet; meanwhile nothing moves.
+    fn is_changing(&self) -> bool {
+        false
+    }
+
+    /// Whether it has ended for good after an error, and its events have been taken.
+    fn has_ended(&self) -> bool {
+        false
+    }
+
+    /// The window's device, for what only that can do.
+    fn device(&self) -> Option<&LiveOnDevice> {
+        None
+    }
+
+    fn device_mut(&mut self) -> Option<&mut LiveOnDevice> {
+        None
+    }
+
+    /// The worker, for what only that can do.
+    fn worker(&self) -> Option<&OnWorker> {
+        None
+    }
 }

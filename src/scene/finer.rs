@@ -1,6 +1,7 @@
 //! Softening and time step that follow the number of bodies.
 
 use super::RunHints;
+use crate::messages::rounded;
 
 /// A scene's own number of bodies, and the run settings for it.
 #[derive(Clone, Copy, Debug)]
@@ -18,14 +19,10 @@ impl Finer {
         (run.softening, run.dt) = (self.run.softening, self.run.dt);
         if n > self.n {
             let factor = libm::cbrt(self.n as f64 / n as f64);
-            run.softening = two_digits(run.softening * factor);
-            run.dt = two_digits(run.dt * factor);
+            run.softening = rounded(run.softening * factor, 2);
+            run.dt = rounded(run.dt * factor, 2);
         }
     }
-}
-
-fn two_digits(value: f64) -> f64 {
-    format!("{value:.1e}").parse().unwrap_or(value)
 }
 
 #[cfg(test)]

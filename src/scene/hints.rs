@@ -1,5 +1,7 @@
 //! A scene's suggestions for running, viewing and labelling it.
 
+use crate::settings::BlockRequest;
+
 /// The settings that a run of the scene uses unless its user overrides them. N-body units, G = 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RunHints {
@@ -23,14 +25,8 @@ impl Default for RunHints {
 pub struct IntegratorHints {
     /// Name of the integrator.
     pub integrator: Option<String>,
-    /// Aarseth's accuracy parameter > 0.
-    pub eta: Option<f64>,
-    /// Accuracy parameter of the sixth-order criterion, > 0.
-    pub eta6: Option<f64>,
-    /// The longest individual step > 0, a power of two.
-    pub dt_max: Option<f64>,
-    /// Name of the tier of precision.
-    pub precision: Option<String>,
+    /// Its individual steps; numbers are > 0.
+    pub blocks: BlockRequest,
 }
 
 /// How to view the scene.

@@ -18,18 +18,18 @@ pub(super) fn hyperbolic(e: f64, mean: f64) -> f64 {
     root(mean.abs(), ends, value).copysign(mean)
 }
 
-/// Where a rising function is `wanted`, between two ends: Newton's steps, or halves if those leave
+/// Where a rising function is `target`, between two ends: Newton's steps, or halves if those leave
 /// the interval. `value` gives the function and its derivative.
-fn root(wanted: f64, [mut low, mut high]: [f64; 2], value: impl Fn(f64) -> (f64, f64)) -> f64 {
+fn root(target: f64, [mut low, mut high]: [f64; 2], value: impl Fn(f64) -> (f64, f64)) -> f64 {
     let mut x = 0.5 * (low + high);
     for _ in 0..MOST_TURNS {
         let (at, slope) = value(x);
-        if at < wanted {
+        if at < target {
             low = x;
         } else {
             high = x;
         }
-        let newton = x - (at - wanted) / slope;
+        let newton = x - (at - target) / slope;
         let next = if newton > low && newton < high { newton } else { 0.5 * (low + high) };
         if (next - x).abs() <= 1e-16 * x.abs() || !(low < next && next < high) {
             return next;

@@ -115,8 +115,8 @@ impl King {
     /// Radius and W of a body, by inverting the mass.
     fn place(&self, inside: f64) -> (f64, f64) {
         let last = self.nodes.len() - 1;
-        let wanted = inside * self.nodes[last].mass();
-        let above = self.nodes.partition_point(|node| node.mass() <= wanted).clamp(1, last);
+        let target = inside * self.nodes[last].mass();
+        let above = self.nodes.partition_point(|node| node.mass() <= target).clamp(1, last);
         let (a, b) = (self.nodes[above - 1], self.nodes[above]);
         let step = b.r - a.r;
         let rise =
@@ -125,7 +125,7 @@ impl King {
         let (mut low, mut high) = (0.0, 1.0);
         for _ in 0..HALVINGS {
             let middle = 0.5 * (low + high);
-            match mass(middle) <= wanted {
+            match mass(middle) <= target {
                 true => low = middle,
                 false => high = middle,
             }

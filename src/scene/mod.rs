@@ -53,7 +53,7 @@ pub use view_text::{keyframes, path_text, with_keyframes};
 /// are handed over.
 pub const MAX_BODIES: usize = if cfg!(target_arch = "wasm32") { 4_000_000 } else { 1_000_000_000 };
 
-/// A way to make bodies from a few numbers.
+/// Makes bodies from a few numbers.
 pub struct Generator {
     /// Its name in scene files and on the command line.
     pub name: &'static str,

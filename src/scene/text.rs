@@ -18,6 +18,7 @@ use super::{IntegratorHints, Orbit, RunHints, Values, generator};
 use crate::error::{Error, Result};
 use crate::field::{Field, Kind, Potential};
 use crate::messages;
+use crate::settings::BlockRequest;
 use crate::units::{Measure, Quantity, Units};
 
 /// 2^53: up to here f64 represents every step number exactly.
@@ -204,10 +205,13 @@ impl Origin<'_> {
     fn integrator(&self, run: &RunText) -> Result<IntegratorHints> {
         Ok(IntegratorHints {
             integrator: run.integrator.clone(),
-            eta: self.optional("eta", &run.eta, Positive)?,
-            eta6: self.optional("eta6", &run.eta6, Positive)?,
-            dt_max: self.optional("dt_max", &run.dt_max, Positive)?,
-            precision: run.precision.clone(),
+            blocks: BlockRequest {
+                eta: self.optional("eta", &run.eta, Positive)?,
+                eta6: self.optional("eta6", &run.eta6, Positive)?,
+                dt_max: self.optional("dt_max", &run.dt_max, Positive)?,
+                precision: run.precision.clone(),
+                host_blocks: false,
+            },
         })
     }
 

@@ -56,20 +56,6 @@ impl fmt::Display for Comparison {
     }
 }
 
-impl TryFrom<String> for Comparison {
-    type Error = Error;
-
-    fn try_from(text: String) -> Result<Self> {
-        text.parse()
-    }
-}
-
-impl From<Comparison> for String {
-    fn from(comparison: Comparison) -> Self {
-        comparison.to_string()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -70,26 +70,9 @@ pub struct KernelRequest {
 }
 
 impl KernelRequest {
-    /// Nothing fixed.
-    pub const NONE: Self = Self {
-        p: None,
-        q: None,
-        r: None,
-        u: None,
-        s: None,
-        untiled: false,
-        uniform: false,
-        broadcast: false,
-        vec2: false,
-        tiled: false,
-        dispatch: Dispatch::Auto,
-        checked: false,
-        own: false,
-    };
-
     /// True when nothing of the shape is fixed, so that the result of tuning may be used.
     pub fn fixes_nothing(&self) -> bool {
-        Self { checked: false, ..*self } == Self::NONE
+        Self { checked: false, ..*self } == Self::default()
     }
 
     /// The first option that fixes something of the shape, with its value.
@@ -121,7 +104,7 @@ mod tests {
 
     #[test]
     fn an_option_is_named_where_something_is_fixed_and_only_there() {
-        let none = KernelRequest::NONE;
+        let none = KernelRequest::default();
         for request in [none, KernelRequest { checked: true, ..none }] {
             assert!(request.fixes_nothing() && request.first_fixed().is_none());
         }

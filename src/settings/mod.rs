@@ -8,7 +8,7 @@
 //! Each request is plain data for serde and, with the feature `options`, also a group of options of
 //! the command line (clap) whose help is the documentation of the fields. A new setting is one
 //! field here: `command_line` writes it without further code, and tests check that every setting
-//! survives the way to the command line and to files, and back.
+//! survives being written to the command line and to files.
 
 mod adapter;
 #[cfg(feature = "options")]
@@ -44,6 +44,6 @@ pub(crate) use step_length::check_accuracy;
 pub use steps::{BlockRequest, StepRequest};
 pub use throw::{Throw, ThrowRequest, ThrownKind};
 pub use values::{
-    Coordinates, DeviceCount, Domains, FileCount, MAX_PIXELS, MAX_SIDE_PX, PictureSize, Rebuild,
-    ValueRange,
+    Coordinates, DeviceCount, Domains, FileCount, FilmOptions, MAX_PIXELS, MAX_SIDE_PX,
+    PictureSize, Rebuild, ValueRange,
 };

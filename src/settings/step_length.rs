@@ -83,26 +83,6 @@ impl FromStr for StepLength {
     }
 }
 
-impl From<StepLength> for NumberOrWord<f64> {
-    fn from(length: StepLength) -> Self {
-        match length {
-            StepLength::Fixed(dt) => Self::Number(dt),
-            StepLength::Auto(_) => Self::Word(length.to_string()),
-        }
-    }
-}
-
-impl TryFrom<NumberOrWord<f64>> for StepLength {
-    type Error = Error;
-
-    fn try_from(form: NumberOrWord<f64>) -> Result<Self> {
-        match form {
-            NumberOrWord::Number(dt) => Ok(Self::Fixed(dt)),
-            NumberOrWord::Word(word) => word.parse(),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, by_name};
 
 /// The kind of a [`Throw`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -136,10 +136,7 @@ impl FromStr for Throw {
 
     fn from_str(text: &str) -> Result<Self> {
         let (name, numbers) = text.split_once(':').unwrap_or((text, ""));
-        let kinds = ThrownKind::ALL;
-        let kind = kinds.iter().find(|(_, known)| *known == name.trim());
-        let unknown = || Error::unknown("kind of throw", name, kinds.map(|(_, name)| name));
-        let kind = kind.ok_or_else(unknown)?.0;
+        let kind = by_name("kind of throw", name.trim(), &ThrownKind::ALL)?;
         let mut throw = Self { kind, n: 1, seed: 1, ..Self::default() };
         for part in numbers.split(',').filter(|part| !part.trim().is_empty()) {
             let allowed = "NAME=VALUE with a number, such as mass=0.5";
@@ -183,20 +180,6 @@ impl fmt::Display for Throw {
         let parts: Vec<String> =
             parts.map(|((name, value), _)| format!("{name}={value}")).collect();
         write!(f, "{}:{}", self.kind.name(), parts.join(","))
-    }
-}
-
-impl TryFrom<String> for Throw {
-    type Error = Error;
-
-    fn try_from(text: String) -> Result<Self> {
-        text.parse()
-    }
-}
-
-impl From<Throw> for String {
-    fn from(throw: Throw) -> Self {
-        throw.to_string()
     }
 }
 

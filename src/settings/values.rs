@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
+use super::StepLength;
 use crate::error::{Error, Result};
 
 /// The longest side of a picture in pixels: what every WebGPU device can render.
@@ -90,6 +91,15 @@ impl fmt::Display for PictureSize {
     }
 }
 
+/// What every writer of films needs to know beforehand.
+#[derive(Clone, Copy, Debug)]
+pub struct FilmOptions {
+    /// Size of every picture.
+    pub size: PictureSize,
+    /// Pictures per second, 1 to 240.
+    pub frames_per_sec: u32,
+}
+
 /// `N` numbers, separated by commas.
 fn numbers<const N: usize>(text: &str) -> Option<[f64; N]> {
     let numbers: std::result::Result<Vec<f64>, _> =
@@ -169,34 +179,6 @@ impl DeviceCount {
     }
 }
 
-impl Default for DeviceCount {
-    fn default() -> Self {
-        Self::ONE
-    }
-}
-
-impl fmt::Display for DeviceCount {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::These(count) => count.fmt(f),
-            Self::Auto => f.write_str("auto"),
-        }
-    }
-}
-
-impl FromStr for DeviceCount {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        if text == "auto" {
-            return Ok(Self::Auto);
-        }
-        let count = text.parse().ok().filter(|count| (1..=Self::MOST).contains(count));
-        let allowed = format!("auto or a number from 1 to {}", Self::MOST);
-        count.map(Self::These).ok_or_else(|| Error::value("--devices", text, allowed))
-    }
-}
-
 /// The number of files of each snapshot of a run. As text, a number or `ranks`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -236,34 +218,6 @@ impl FileCount {
     }
 }
 
-impl Default for FileCount {
-    fn default() -> Self {
-        Self::ONE
-    }
-}
-
-impl fmt::Display for FileCount {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::These(files) => files.fmt(f),
-            Self::Ranks => f.write_str("ranks"),
-        }
-    }
-}
-
-impl FromStr for FileCount {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        if text == "ranks" {
-            return Ok(Self::Ranks);
-        }
-        let files = text.parse().ok().filter(|files| (1..=65_536).contains(files));
-        let allowed = "ranks or a number from 1 to 65536";
-        files.map(Self::These).ok_or_else(|| Error::value("--files", text, allowed))
-    }
-}
-
 /// Whether devices that share a tree each have a part of it, or all of it. As text, `on`, `off` or
 /// `auto`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -278,13 +232,14 @@ pub enum Domains {
     Off,
 }
 
+impl Domains {
+    const ALL: [(Self, &'static str); 3] =
+        [(Self::Auto, "auto"), (Self::On, "on"), (Self::Off, "off")];
+}
+
 impl fmt::Display for Domains {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Auto => "auto",
-            Self::On => "on",
-            Self::Off => "off",
-        })
+        f.write_str(Self::ALL[*self as usize].1)
     }
 }
 
@@ -292,12 +247,9 @@ impl FromStr for Domains {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        match text {
-            "auto" => Ok(Self::Auto),
-            "on" => Ok(Self::On),
-            "off" => Ok(Self::Off),
-            other => Err(Error::value("--domains", other, "auto, on or off")),
-        }
+        let found = Self::ALL.iter().find(|(_, name)| *name == text);
+        let wrong = || Error::value("--domains", text, "auto, on or off");
+        found.map(|(domains, _)| *domains).ok_or_else(wrong)
     }
 }
 
@@ -324,32 +276,51 @@ impl Rebuild {
     }
 }
 
-impl Default for Rebuild {
-    fn default() -> Self {
-        Self::EACH_STEP
-    }
-}
-
-impl fmt::Display for Rebuild {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Every(steps) => steps.fmt(f),
-            Self::Auto => f.write_str("auto"),
+/// A value that as text is a number of this range or one word; `$allowed` tells in errors of `$name`
+/// what it may be. The default is 1.
+macro_rules! number_or_word {
+    ($value:ident: $number:ident in $range:expr, $word:ident $text:literal; $name:literal, $allowed:expr) => {
+        impl Default for $value {
+            fn default() -> Self {
+                Self::$number(1)
+            }
         }
-    }
-}
 
-impl FromStr for Rebuild {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        if text == "auto" {
-            return Ok(Self::Auto);
+        impl fmt::Display for $value {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                match self {
+                    Self::$number(number) => number.fmt(f),
+                    Self::$word => f.write_str($text),
+                }
+            }
         }
-        let allowed = "1 (at each step), a larger number of steps, or auto (in the window)";
-        text.parse().map(Self::Every).map_err(|_| Error::value("rebuild", text, allowed))
-    }
+
+        impl FromStr for $value {
+            type Err = Error;
+
+            fn from_str(text: &str) -> Result<Self> {
+                if text == $text {
+                    return Ok(Self::$word);
+                }
+                let number = text.parse().ok().filter(|number| $range.contains(number));
+                number.map(Self::$number).ok_or_else(|| Error::value($name, text, $allowed))
+            }
+        }
+    };
 }
+
+number_or_word!(
+    DeviceCount: These in (1..=Self::MOST), Auto "auto";
+    "--devices", format!("auto or a number from 1 to {}", Self::MOST)
+);
+number_or_word!(
+    FileCount: These in (1..=65_536), Ranks "ranks";
+    "--files", "ranks or a number from 1 to 65536"
+);
+number_or_word!(
+    Rebuild: Every in (0..=u64::MAX), Auto "auto";
+    "rebuild", "1 (at each step), a larger number of steps, or auto (in the window)"
+);
 
 /// The form in files of a value that is a number or a word.
 #[derive(Serialize, Deserialize)]
@@ -359,25 +330,32 @@ pub(super) enum NumberOrWord<N> {
     Word(String),
 }
 
-impl From<Rebuild> for NumberOrWord<u64> {
-    fn from(rebuild: Rebuild) -> Self {
-        match rebuild {
-            Rebuild::Every(steps) => Self::Number(steps),
-            Rebuild::Auto => Self::Word(rebuild.to_string()),
+/// Lets serde read and write a value as a number, or else as text.
+macro_rules! as_number_or_text {
+    ($($value:ident: $number:ident($of:ty)),*) => {$(
+        impl From<$value> for NumberOrWord<$of> {
+            fn from(value: $value) -> Self {
+                match value {
+                    $value::$number(number) => Self::Number(number),
+                    other => Self::Word(other.to_string()),
+                }
+            }
         }
-    }
+
+        impl TryFrom<NumberOrWord<$of>> for $value {
+            type Error = Error;
+
+            fn try_from(form: NumberOrWord<$of>) -> Result<Self> {
+                match form {
+                    NumberOrWord::Number(number) => Ok(Self::$number(number)),
+                    NumberOrWord::Word(word) => word.parse(),
+                }
+            }
+        }
+    )*};
 }
 
-impl TryFrom<NumberOrWord<u64>> for Rebuild {
-    type Error = Error;
-
-    fn try_from(form: NumberOrWord<u64>) -> Result<Self> {
-        match form {
-            NumberOrWord::Number(steps) => Ok(Self::Every(steps)),
-            NumberOrWord::Word(word) => word.parse(),
-        }
-    }
-}
+as_number_or_text!(Rebuild: Every(u64), StepLength: Fixed(f64));
 
 /// Lets serde read and write values as text.
 macro_rules! as_text {
@@ -404,7 +382,10 @@ as_text!(
     Coordinates,
     ValueRange,
     super::Assignment,
+    super::Comparison,
     super::SnapshotChoice,
+    super::Throw,
+    crate::field::Potential,
     DeviceCount,
     Domains
 );

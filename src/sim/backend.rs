@@ -4,8 +4,6 @@
 //! implemented by the caller. Whatever may take device time returns a future: native programs wait
 //! for it, a browser does not.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 
 use glam::DVec3;
@@ -13,15 +11,12 @@ use glam::DVec3;
 use super::{BACKENDS, Choice, DevicePart, Settings, Varying};
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
-#[cfg(not(target_arch = "wasm32"))]
 use crate::exchange::Ranks;
+use crate::forces::BoxFuture;
 use crate::forces::direct::gpu::KernelConfig;
 use crate::frame::Frame;
 use crate::gpu::{BodyBuffers, Gpu};
 use crate::integrate::blocks::{BlockSteps, Passage, Restart};
-
-/// A future that is ready once a device has done its work; at once if the host computes.
-pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 
 /// Called with the steps done so far; returns false to end an advance early.
 pub type Watch<'a> = dyn FnMut(u64) -> bool + 'a;
@@ -106,7 +101,6 @@ pub trait Backend: Send {
 ///
 /// # Errors
 /// That one; any other error of this rank, or that another rank has one; a rank is gone.
-#[cfg(not(target_arch = "wasm32"))]
 pub(super) fn first_of_all<T>(ranks: Option<&Ranks>, found: Result<T>) -> Result<T> {
     let Some(ranks) = ranks else { return found };
     if !ranks.any(found.is_err())? {
@@ -173,7 +167,7 @@ pub struct OnHost<'a> {
 pub struct BlocksView<'a> {
     /// Their state.
     pub steps: &'a BlockSteps,
-    /// The time since step 0 that the bodies reached when a step failed half way; `None` if they
+    /// The time since step 0 that the bodies reached when a step was cut short; `None` if they
     /// are at the end of a whole step.
     pub stopped_at: Option<f64>,
 }

@@ -31,7 +31,6 @@ pub struct Choice {
     /// Further devices that share the bodies with it.
     pub others: Vec<Arc<Gpu>>,
     /// The ranks that share the bodies, if there are several.
-    #[cfg(not(target_arch = "wasm32"))]
     pub ranks: Option<crate::exchange::Ranks>,
     /// The bodies that this rank has, if each has some of them: see [`super::divides`].
     pub rows: Option<Rows>,
@@ -56,7 +55,6 @@ impl Choice {
             devices_reason: None,
             gpu,
             others,
-            #[cfg(not(target_arch = "wasm32"))]
             ranks: None,
             rows: None,
             is_mixed: false,
@@ -65,10 +63,7 @@ impl Choice {
 
     /// Whether other processes share the bodies.
     pub fn is_shared(&self) -> bool {
-        #[cfg(not(target_arch = "wasm32"))]
-        return self.ranks.as_ref().is_some_and(|ranks| ranks.size() > 1);
-        #[cfg(target_arch = "wasm32")]
-        false
+        self.ranks.as_ref().is_some_and(|ranks| ranks.size() > 1)
     }
 
     /// Checks that the bodies can be shared if several devices are requested.

@@ -7,7 +7,6 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 use self::evaluation::{all_on_all, begin_step, check_kinds, evaluate, in_f64};
-#[cfg(not(target_arch = "wasm32"))]
 use super::backend::first_of_all;
 use super::{
     Backend, BackendEntry, BlocksView, BoxFuture, Capabilities, Clock, Observed, OnHost, Settings,
@@ -15,11 +14,8 @@ use super::{
 };
 use crate::bodies::{Bodies, copied};
 use crate::error::{Error, Result};
-#[cfg(not(target_arch = "wasm32"))]
 use crate::exchange::Ranks;
-#[cfg(not(target_arch = "wasm32"))]
-use crate::forces::RankEngine;
-use crate::forces::{ForceEngine, Forces, InField, Outputs, Precision};
+use crate::forces::{ForceEngine, Forces, InField, Outputs, Precision, RankEngine};
 use crate::forces::{last, rebuilds};
 use crate::integrate::blocks::{Attractors, BlockSteps, Restart};
 use crate::integrate::{HostSide, HostStep};
@@ -35,9 +31,7 @@ pub const BACKEND: BackendEntry = BackendEntry {
                 check_kinds(choice)?;
             }
             let (gpu, others) = (choice.gpu.as_ref(), &choice.others);
-            #[cfg_attr(target_arch = "wasm32", expect(unused_mut))]
             let mut engine = host_engine(choice.kind, gpu, others, settings).await?;
-            #[cfg(not(target_arch = "wasm32"))]
             let engine: Box<dyn ForceEngine> = match settings.spread {
                 // Such an engine computes the bits of one rank by itself.
                 true if !choice.is_shared() && engine.interfaces().divides.is_some() => engine,
@@ -81,7 +75,6 @@ pub struct HostState {
     finer: Option<Box<dyn ForceEngine>>,
     stepping: Stepping,
     /// The ranks that have the other bodies, if these are some of all, and the number of the first.
-    #[cfg(not(target_arch = "wasm32"))]
     others: Option<(Ranks, usize)>,
 }
 
@@ -189,7 +182,6 @@ impl HostState {
             engine,
             finer,
             stepping,
-            #[cfg(not(target_arch = "wasm32"))]
             others: None,
         })
     }
@@ -244,12 +236,7 @@ impl HostState {
     /// bodies are then synchronised to the last block. One step for all bodies: a body that leaves
     /// the range of numbers, which is named; any error leaves everything as before the step.
     pub async fn step(&mut self, dt: f64) -> Result<()> {
-        #[cfg(not(target_arch = "wasm32"))]
         let others = self.others.clone();
-        #[cfg(not(target_arch = "wasm32"))]
-        let is_alone = others.is_none();
-        #[cfg(target_arch = "wasm32")]
-        let is_alone = true;
         let Self {
             bodies, own_mass, acceleration, softening, engine, stepping, interactions, ..
         } = self;
@@ -261,7 +248,7 @@ impl HostState {
                 let mut accelerate = |bodies: &Bodies, out: &mut Vec<DVec3>| {
                     // A single body that is not finite would spread to all others in the next step.
                     // Ranks learn of it at the end of the step.
-                    if is_alone {
+                    if others.is_none() {
                         bodies.check_range()?;
                     }
                     let (sources, sinks) = all_on_all(bodies, attracting(own_mass, bodies), out);
@@ -283,7 +270,6 @@ impl HostState {
                 let stepped = step(bodies, acceleration, dt, &mut accelerate);
                 let stepped = bodies.check_range().and(stepped);
                 let stepped = stepped.map_err(|error| error.with_ids(&bodies.id));
-                #[cfg(not(target_arch = "wasm32"))]
                 let stepped = match &others {
                     Some((ranks, first)) => {
                         let numbered = stepped.map_err(|error| error.numbered_from(*first));

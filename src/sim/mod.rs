@@ -32,8 +32,7 @@ mod suggest;
 mod varying;
 
 pub use backend::{
-    Backend, BackendEntry, BlocksView, BoxFuture, Capabilities, Observed, OnDevice, OnHost,
-    OpenBackend, Watch,
+    Backend, BackendEntry, BlocksView, Capabilities, Observed, OnDevice, OnHost, OpenBackend, Watch,
 };
 pub use choice::{ASKED_FOR, Choice};
 pub use choose::{choose, choose_on};
@@ -44,8 +43,8 @@ pub use device::{
     CompiledKernel, DeviceState, Diagnosis, NextKernel, Submitted, Work, add_potentials,
 };
 pub use engine::{check_tier, direct_engine, host_engine, tiers};
-// Re-exported because [`Settings`] is made of them.
-pub use crate::forces::{EngineKind, Method, engine_names};
+// Re-exported because [`Backend`] returns the futures, and [`Settings`] is made of the rest.
+pub use crate::forces::{BoxFuture, EngineKind, Method, engine_names};
 pub use crate::gpu::{DevicePart, Share};
 pub use crate::settings::Domains;
 pub use crate::tuned::KnownResults;

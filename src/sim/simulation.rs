@@ -13,7 +13,6 @@ use super::{
 use crate::bodies::{Bodies, copied};
 use crate::diagnostics::Diagnostics;
 use crate::error::{Error, Result};
-#[cfg(not(target_arch = "wasm32"))]
 use crate::exchange::Ranks;
 use crate::forces::direct::gpu::{KernelConfig, KernelRequest};
 use crate::forces::{ForceEngine, check_softening};
@@ -100,10 +99,7 @@ impl Simulation {
                 bodies.len()
             }
         };
-        #[cfg(not(target_arch = "wasm32"))]
-        {
-            settings.spread |= choice.ranks.is_some();
-        }
+        settings.spread |= choice.ranks.is_some();
         super::shapes::settle(&mut settings, &choice, n)?;
         Self::open_unchecked(choice, bodies, settings, restart).await
     }
@@ -324,7 +320,7 @@ impl Simulation {
         Some(self.capabilities().device?.frame)
     }
 
-    /// The time that the bodies reached when a step failed half way; `None` if they are at the end
+    /// The time that the bodies reached when a step was cut short; `None` if they are at the end
     /// of a whole step.
     pub fn stopped_at(&self) -> Option<f64> {
         let BlocksView { stopped_at, .. } = self.capabilities().blocks?;
@@ -345,7 +341,6 @@ impl Simulation {
             return Ok(0);
         }
         let softening = self.settings.softening;
-        #[cfg(not(target_arch = "wasm32"))]
         if let (Some(ranks), Some(rows)) = (self.readers(), &self.choice.rows) {
             let of_call = || Frame::of_call_all(ranks, rows, x, mass, softening);
             let frame = frame.map_or_else(of_call, Ok)?;
@@ -353,6 +348,11 @@ impl Simulation {
         }
         let of_call = || Frame::of_call(x, x, mass, softening);
         Ok(coincident(&frame.unwrap_or_else(of_call), x))
+    }
+
+    /// The ranks, if each has some of the bodies.
+    fn readers(&self) -> Option<&Ranks> {
+        self.choice.ranks.as_ref().filter(|_| self.choice.rows.is_some())
     }
 
     /// The device and the bodies' buffers on it, in [`Simulation::frame`], if they live on one.
@@ -433,7 +433,6 @@ impl Simulation {
         let (step, now) = (self.clock.steps(), self.time());
         let first = self.rows().start;
         let checked = bodies.check_range().map_err(|error| error.numbered_from(first));
-        #[cfg(not(target_arch = "wasm32"))]
         let checked = super::backend::first_of_all(self.readers(), checked);
         checked.map_err(|error| with_time(error, &format!("by step {step} (t = {now})")))?;
         let time = self.stopped_at().unwrap_or(self.time());
@@ -473,7 +472,6 @@ impl Simulation {
     /// # Errors
     /// If each rank has some of the bodies: a rank is gone.
     pub(crate) fn diagnose_by(&self, bodies: &Bodies, potential: &[f64]) -> Result<Diagnostics> {
-        #[cfg(not(target_arch = "wasm32"))]
         if let Some(ranks) = self.readers() {
             return self.settings.diagnose_all(ranks, bodies, potential);
         }
@@ -549,11 +547,6 @@ impl Simulation {
     /// Whether each of several ranks has some of the bodies.
     pub(crate) fn is_divided(&self) -> bool {
         self.choice.rows.is_some()
-    }
-
-    /// The ranks, if each has some of the bodies.
-    fn readers(&self) -> Option<&Ranks> {
-        self.choice.ranks.as_ref().filter(|_| self.choice.rows.is_some())
     }
 
     /// Takes `n` steps, blocking.

@@ -188,10 +188,7 @@ impl TunedStore {
     ///
     /// A folder that cannot be created or written to. A damaged file is simply replaced.
     pub fn keep(&self, choice: TunedChoice) -> Result<()> {
-        let mut all = self.load();
-        all.choices.retain(|known| known.key != choice.key);
-        all.choices.push(choice);
-        self.write(all)
+        self.put(choice, |all| &mut all.choices, |known, new| known.key == new.key)
     }
 
     /// [`TunedStore::keep`] for a walk of the tree.
@@ -200,10 +197,7 @@ impl TunedStore {
     ///
     /// Those of [`TunedStore::keep`].
     pub fn keep_walk(&self, choice: TunedChoice<WalkShape>) -> Result<()> {
-        let mut all = self.load();
-        all.walks.retain(|known| known.key != choice.key);
-        all.walks.push(choice);
-        self.write(all)
+        self.put(choice, |all| &mut all.walks, |known, new| known.key == new.key)
     }
 
     /// [`TunedStore::keep`] for a shape for forces with derivatives.
@@ -212,9 +206,19 @@ impl TunedStore {
     ///
     /// Those of [`TunedStore::keep`].
     pub fn keep_derivatives(&self, choice: DerivativesChoice) -> Result<()> {
+        self.put(choice, |all| &mut all.derivatives, DerivativesChoice::is_for_the_same)
+    }
+
+    /// Stores a choice in its list, in place of one that `replaces` says is for the same.
+    fn put<C>(
+        &self,
+        choice: C,
+        list: fn(&mut Results) -> &mut Vec<C>,
+        replaces: fn(&C, &C) -> bool,
+    ) -> Result<()> {
         let mut all = self.load();
-        all.derivatives.retain(|known| !known.is_for_the_same(&choice));
-        all.derivatives.push(choice);
+        list(&mut all).retain(|known| !replaces(known, &choice));
+        list(&mut all).push(choice);
         self.write(all)
     }
 

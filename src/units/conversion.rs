@@ -1,6 +1,7 @@
 //! Factors from one set of units to another.
 
 use super::{Measure, Quantity, Units};
+use crate::messages::rounded;
 
 /// Units count as the same within this part, so that rounded names of one unit change no number.
 const EQUAL: f64 = 5e-4;
@@ -65,7 +66,7 @@ impl std::fmt::Display for Conversion {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self { length, mass, .. } = *self;
         let velocity = self.velocity();
-        let [length, velocity, mass] = [length, velocity, mass].map(super::rounded);
+        let [length, velocity, mass] = [length, velocity, mass].map(|factor| rounded(factor, 6));
         write!(f, "lengths times {length}, velocities times {velocity}, masses times {mass}")
     }
 }

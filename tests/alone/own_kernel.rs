@@ -76,7 +76,7 @@ fn own_kernels_are_checked_and_reloaded() {
 
 /// x components of accelerations by the current own kernel; the potentials use the built-in kernel.
 fn accelerations() -> Vec<f64> {
-    let request = KernelRequest { own: true, ..KernelRequest::NONE };
+    let request = KernelRequest { own: true, ..KernelRequest::default() };
     let bodies = test_bodies(300, Spread::Even);
     let mut engine = GpuSingle::new(common::gpu(), request);
     let mut answers = Forces::default();

@@ -10,7 +10,7 @@ pub mod skip;
 use std::sync::{Arc, OnceLock};
 
 use gravitile::forces::Precision;
-use gravitile::forces::direct::gpu::KernelRequest;
+use gravitile::forces::direct::gpu::{Dispatch, KernelRequest};
 use gravitile::gpu::{AdapterRequest, Gpu};
 
 /// The adapter that tests run on: the best available, or the one that GRAVITILE_TEST_ADAPTER names.
@@ -26,8 +26,14 @@ pub const fn tiled([p, q, r, u, s]: [u32; 5]) -> KernelRequest {
         r: Some(r),
         u: Some(u),
         s: Some(s),
+        untiled: false,
+        uniform: false,
+        broadcast: false,
+        vec2: false,
         tiled: true,
-        ..KernelRequest::NONE
+        dispatch: Dispatch::Auto,
+        checked: false,
+        own: false,
     }
 }
 

@@ -327,7 +327,7 @@ fn fused_steps_give_same_bits() {
     let bodies = plummer(500);
     let end = |dispatch: Dispatch| {
         // The dispatch mode does not determine the shape.
-        let mut device = state(&bodies, KernelRequest { dispatch, ..KernelRequest::NONE });
+        let mut device = state(&bodies, KernelRequest { dispatch, ..KernelRequest::default() });
         device.run(0.01, 20, &mut |_| true).unwrap();
         (device.config().unwrap(), bits(&mut device, &bodies))
     };

@@ -7,7 +7,7 @@ mod library;
 mod lost;
 mod ranks;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use gravitile::bodies::Bodies;
 use gravitile::forces::Method;
@@ -57,13 +57,14 @@ fn fingerprint(sim: &mut Simulation) -> String {
     format!("{state:?} {diagnostics:?} {restart:?} {}", sim.interactions())
 }
 
-const SHAPES: [KernelRequest; 3] =
-    [KernelRequest::NONE, common::tiled([64, 1, 2, 4, 1]), common::tiled([32, 4, 1, 2, 3])];
+static SHAPES: LazyLock<[KernelRequest; 3]> = LazyLock::new(|| {
+    [KernelRequest::default(), common::tiled([64, 1, 2, 4, 1]), common::tiled([32, 4, 1, 2, 3])]
+});
 
 #[test]
 fn two_and_three_devices_give_same_bits_as_one() {
     let bodies = plummer(1001);
-    for kernel in SHAPES {
+    for kernel in *SHAPES {
         let settings = settings(kernel);
         let run = |count: usize, steps: &[u64]| {
             let mut sim = open(count, &bodies, &settings);
@@ -98,7 +99,7 @@ fn devices_share_large_blocks_with_same_bits() {
             integrator: gravitile::integrate::find(integrator).unwrap(),
             precision: Some(precision),
             dt: 0.0625,
-            ..settings(KernelRequest::NONE)
+            ..settings(KernelRequest::default())
         };
         let run = |count: usize, steps: &[u64]| {
             let mut sim = open(count, &bodies, &settings);
@@ -121,7 +122,7 @@ fn devices_share_large_blocks_with_same_bits() {
 
 fn tree(opening: Opening, every: u64) -> Settings {
     let tree = TreeConfig { opening, rebuild: Rebuild::Every(every), ..TreeConfig::default() };
-    Settings { method: Some(Method::Tree), tree, ..settings(KernelRequest::NONE) }
+    Settings { method: Some(Method::Tree), tree, ..settings(KernelRequest::default()) }
 }
 
 #[test]
@@ -182,7 +183,7 @@ fn distant_or_few_bodies_give_same_bits() {
     let mut far = plummer(300);
     far.position.iter_mut().for_each(|x| x.x += 1e4);
     for bodies in [far, plummer(2)] {
-        let settings = settings(KernelRequest::NONE);
+        let settings = settings(KernelRequest::default());
         let [one, three] = [1, 3].map(|count| {
             let mut sim = open(count, &bodies, &settings);
             sim.step(3).unwrap();
@@ -195,7 +196,7 @@ fn distant_or_few_bodies_give_same_bits() {
 #[test]
 fn interrupt_stops_all_devices_at_same_step() {
     let bodies = plummer(500);
-    let settings = settings(KernelRequest::NONE);
+    let settings = settings(KernelRequest::default());
     let mut sim = open(3, &bodies, &settings);
     let mut reported = Vec::new();
     let done = sim.step_watched(50, &mut |done| {
@@ -215,7 +216,7 @@ fn interrupt_stops_all_devices_at_same_step() {
 
 #[test]
 fn edited_bodies_and_settings_reach_all_devices() {
-    let settings = settings(KernelRequest::NONE);
+    let settings = settings(KernelRequest::default());
     let [one, two] = [1, 2].map(|count| {
         let mut sim = open(count, &plummer(400), &settings);
         sim.step(2).unwrap();
@@ -235,7 +236,7 @@ fn edited_bodies_and_settings_reach_all_devices() {
 #[test]
 fn first_device_holds_all_bodies_for_rendering() {
     let bodies = plummer(400);
-    let settings = settings(KernelRequest::NONE);
+    let settings = settings(KernelRequest::default());
     let [one, two] = [1, 2].map(|count| {
         let mut sim = open(count, &bodies, &settings);
         sim.step(4).unwrap();
@@ -266,7 +267,7 @@ fn unshareable_settings_are_refused() {
     assert!(text.contains("--devices is 2, but must be 1 with hermite4"), "{text}");
     let one = KernelRequest {
         dispatch: gravitile::forces::direct::gpu::Dispatch::OneWorkgroup,
-        ..KernelRequest::NONE
+        ..KernelRequest::default()
     };
     let text = refused(Settings { kernel: one, ..request(two, Method::Direct, "leapfrog") });
     assert!(text.contains("1 where one workgroup takes all steps"), "{text}");

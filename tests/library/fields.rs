@@ -321,7 +321,7 @@ fn what_has_no_field_is_refused() {
     let field: Field = "plummer:mass=1,scale=1".parse().unwrap();
     for dispatch in [Dispatch::Fused, Dispatch::OneWorkgroup] {
         let mut settings = settings(&field, EngineKind::Gpu, Method::Direct);
-        settings.kernel = KernelRequest { dispatch, ..KernelRequest::NONE };
+        settings.kernel = KernelRequest { dispatch, ..KernelRequest::default() };
         let error = Simulation::new(plummer(100), settings).err().unwrap().to_string();
         assert!(error.contains("ordinary in an external field"), "{error}");
     }

@@ -59,7 +59,8 @@ fn pairs_and_registers_have_the_bits_of_the_plain_kernel() {
         engine.evaluate_from(&sources, &sinks, 0.05, &Outputs::ACCELERATION, &mut found).unwrap();
         found.acceleration.iter().flat_map(|a| a.to_array().map(f64::to_bits)).collect::<Vec<_>>()
     };
-    let shape = |p| KernelRequest { p: Some(p), r: Some(4), u: Some(4), ..KernelRequest::NONE };
+    let shape =
+        |p| KernelRequest { p: Some(p), r: Some(4), u: Some(4), ..KernelRequest::default() };
     let tiled = KernelRequest { tiled: true, ..shape(64) };
     assert!(bits(tiled) == bits(KernelRequest { vec2: true, ..tiled }));
     let untiled = KernelRequest { untiled: true, ..shape(128) };

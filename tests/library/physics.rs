@@ -72,7 +72,8 @@ fn circular_orbit_does_not_drift_in_single_precision() {
         let turning: DVec3 = (0..2).map(|i| m[i] * x[i].cross(v[i])).sum();
         [kinetic - m[0] * m[1] / (x[0] - x[1]).length(), turning.length()]
     };
-    let one_workgroup = KernelRequest { dispatch: Dispatch::OneWorkgroup, ..KernelRequest::NONE };
+    let one_workgroup =
+        KernelRequest { dispatch: Dispatch::OneWorkgroup, ..KernelRequest::default() };
     for (engine, kernel) in [
         (EngineKind::Cpu, KernelRequest::default()),
         (EngineKind::Gpu, KernelRequest::default()),

@@ -364,8 +364,7 @@ fn submit(records: &[Record], to: &Path, without: &[String]) -> Result<Ended> {
     let mut records = records.to_vec();
     for name in without {
         if !Machine::names().any(|known| known == name) {
-            let known = Machine::names().collect::<Vec<_>>().join(", ");
-            return Err(Error::Unknown { kind: "fact", name: name.clone(), known }.into());
+            return Err(Error::unknown("fact", name, Machine::names()).into());
         }
     }
     let mut rows = vec![["fact", "value", ""].map(str::to_owned).to_vec()];

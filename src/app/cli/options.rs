@@ -76,7 +76,7 @@ impl OwnKernel {
     /// The kernel's shape, if there is one. Compiles it as far as possible without a device.
     ///
     /// # Errors
-    /// What is wrong with the file; a kernel that does not end, as far as that can be seen.
+    /// What is wrong with the file; a kernel that does not end, as far as that is known.
     pub fn load(&self) -> Result<Option<KernelConfig>> {
         let Some(path) = &self.force_kernel else { return Ok(None) };
         let config = own::load(path)?;

@@ -15,6 +15,7 @@ use gravitile::diagnostics::Diagnostics;
 use gravitile::error::Error;
 use gravitile::gpu::DeviceCount;
 use gravitile::input::build_rows;
+use gravitile::messages;
 use gravitile::record::{self, EnergyLog, EnergyWarning, Outcome, Plan, Prepared, RunFolder};
 use gravitile::scene::Scene;
 use gravitile::settings::RunRequest;
@@ -368,7 +369,7 @@ fn report(
     // Few bodies have few interactions per second: show three digits in the unit that fits.
     let rate = if rate < 0.1 { format!("{:.3} M", rate * 1e3) } else { format!("{rate:.2} G") };
     // A multiple of a decimal step is not exact in binary, which would show from the 16th digit on.
-    let time: f64 = format!("{:.11e}", sim.time()).parse().unwrap_or(sim.time());
+    let time = messages::rounded(sim.time(), 12);
     let Measure { factor, name } = Measure::of(&units.time);
     let named = match (name.as_str(), factor == 1.0) {
         ("", _) => String::new(),

@@ -89,7 +89,7 @@ fn wgsl(args: &Args, checks: Checks) -> Result<String, Error> {
         name => {
             let mut known = vec!["all-pairs", "untiled", "leapfrog", "one-workgroup"];
             known.extend(render::SHADERS);
-            Err(Error::Unknown { kind: "kernel", name: name.to_owned(), known: known.join(", ") })
+            Err(Error::unknown("kernel", name, known))
         }
     }
 }

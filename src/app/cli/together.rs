@@ -117,7 +117,7 @@ fn of_ranks(choice: Choice, ranks: &Ranks, settings: &Settings) -> Result<Choice
     Ok(choice)
 }
 
-/// Whether an automatically chosen tree, which ranks cannot share, must give way to all pairs.
+/// Whether an automatically chosen tree, which ranks cannot share, must be replaced by all pairs.
 /// False if a method was requested.
 fn needs_all_pairs(choice: &Choice, requested: Option<Method>) -> bool {
     requested.is_none() && choice.is_shared() && choice.method == Method::Tree && choice.is_mixed

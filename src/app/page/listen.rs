@@ -17,16 +17,8 @@ pub fn on<E: JsCast + 'static>(
     add(target, name, false, listener);
 }
 
-/// Like [`on`], but called before other listeners (capturing).
-pub fn on_first<E: JsCast + 'static>(
-    target: &EventTarget,
-    name: &str,
-    listener: impl FnMut(E) + 'static,
-) {
-    add(target, name, true, listener);
-}
-
-fn add<E: JsCast + 'static>(
+/// Like [`on`]; a listener that `captures` is called before the others.
+pub fn add<E: JsCast + 'static>(
     target: &EventTarget,
     name: &str,
     captures: bool,

@@ -8,7 +8,7 @@ use egui::{Event as EguiEvent, Key, Modifiers};
 use wasm_bindgen::JsCast;
 use web_sys::{ClipboardEvent, Event, HtmlInputElement, KeyboardEvent};
 
-use super::listen::{on, on_first};
+use super::listen::{add, on};
 use super::{browser, document, element};
 use crate::window::machine::{PageEvent, enqueue};
 
@@ -46,7 +46,7 @@ pub fn set_up() {
     let (Some(document), Some(field)) = (document(), field()) else { return };
     // winit prevents the browser's default action of every key on the canvas, also of pasting and
     // of moving the focus.
-    on_first(&document, "keydown", |event: KeyboardEvent| {
+    add(&document, "keydown", true, |event: KeyboardEvent| {
         let key = event.key();
         let is_paste = (event.ctrl_key() || event.meta_key()) && key.eq_ignore_ascii_case("v");
         if is_paste || key == "Tab" {

@@ -43,9 +43,9 @@ impl BookmarkForm {
         let about =
             "Bookmark the present state, to come back to (m, or the flag below the picture)";
         offer(ui.button("Bookmark this state"), about, actions, Action::Bookmark);
-        for (at, mark) in facts.past.iter().enumerate() {
-            let Some(bookmark) = &mark.bookmark else { continue };
-            let time = format!("t = {}", quantity(mark.time, &facts.units.time));
+        for (at, stored) in facts.past.iter().enumerate() {
+            let Some(bookmark) = &stored.bookmark else { continue };
+            let time = format!("t = {}", quantity(stored.state.time, &facts.units.time));
             ui.horizontal(|ui| {
                 let about = format!("Go to {time}; the run pauses there");
                 let button = match &bookmark.picture {
@@ -58,7 +58,7 @@ impl BookmarkForm {
                 ui.spacing_mut().button_padding = vec2(1.0, 1.0);
                 offer(ui.add(button.min_size(SIZE)), about, actions, Action::GoTo(at));
                 ui.vertical(|ui| {
-                    self.name(ui, (at, mark.time), &bookmark.name, actions);
+                    self.name(ui, (at, stored.state.time), &bookmark.name, actions);
                     ui.horizontal(|ui| {
                         ui.label(RichText::new(&time).color(DIM));
                         let about = "Remove the bookmark; its state may then be dropped";

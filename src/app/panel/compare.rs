@@ -1,8 +1,8 @@
 //! A second run next to the first, with one other setting.
 
-use egui::{ComboBox, Slider, SliderClamping, Ui};
+use egui::{ComboBox, Ui};
 
-use super::theme::{InUnit, named, released_or_reset, section};
+use super::theme::{named, released_or_reset, section, softening_slider};
 use super::{Action, Facts, History};
 use gravitile::integrate;
 use gravitile::settings::Comparison;
@@ -107,16 +107,11 @@ impl CompareForm {
         });
         let Some(Comparison::Softening(now)) = differs else { return };
         let (mut length, suitable) = (*now, facts.hints.softening);
-        let top = if suitable > 0.0 { suitable * 100.0 } else { 1.0 };
         let about =
             "Softening length of the second run, which begins again from the first one's state";
         let held = &mut self.softening;
         released_or_reset(ui, held, (&mut length, 0.0), ["eps there", about], |value| {
-            Slider::new(value, 0.0..=top)
-                .logarithmic(true)
-                .smallest_positive(top * 1e-4)
-                .clamping(SliderClamping::Edits)
-                .in_unit(&facts.units.length)
+            softening_slider(value, suitable, &facts.units.length)
         });
         if length != *now {
             actions.push(Action::Compare(Some(Comparison::Softening(length))));

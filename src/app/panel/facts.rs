@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{ComparedRuns, DeviceSharing, History, Integration, PastMark};
+use super::{ComparedRuns, DeviceSharing, History, Integration, StoredState};
 use gravitile::bodies::Component;
 use gravitile::forces::Method;
 use gravitile::forces::direct::gpu::KernelConfig;
@@ -66,7 +66,7 @@ pub struct Facts<'a> {
     /// Rates and diagnostics so far.
     pub history: &'a History,
     /// Stored states, by time.
-    pub past: &'a [PastMark],
+    pub past: &'a [StoredState],
     /// Times that the scene marks, in ascending order.
     pub moments: &'a [Moment],
     /// Whether the run has stopped at the scene's end.

@@ -52,7 +52,7 @@ pub use theme::style;
 pub(crate) use theme::{number, quantity};
 pub use throw::ThrowForm;
 pub(crate) use throw::arrow;
-pub use transport::{PAST_BYTES, PastMark};
+pub use transport::{PAST_BYTES, StoredState};
 pub use trial::TrialForm;
 pub use view::{ViewChoice, Viewpoint};
 pub use welcome::Welcome;

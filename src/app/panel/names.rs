@@ -1,6 +1,7 @@
 //! How a generator's parameters are shown: a name, a unit, a sentence. Scene files and the command
 //! line use the short names.
 
+use gravitile::messages::rounded;
 use gravitile::scene::Parameter;
 use gravitile::units::Units;
 
@@ -83,16 +84,10 @@ pub fn sentence(name: &str, parameter: &Parameter, value: f64) -> String {
     if let Some(first) = help.get_mut(..1) {
         first.make_ascii_uppercase();
     }
+    // Without the rounding errors that conversions of units leave.
+    let value = rounded(value, 10);
     let allowed = parameter.allowed();
-    format!(
-        "{help}\nIn files and on the command line: {name} = {}, allowed: {allowed}",
-        plain(value)
-    )
-}
-
-/// A number of at most ten digits, without the rounding errors that conversions of units leave.
-fn plain(value: f64) -> String {
-    format!("{value:.9e}").parse::<f64>().unwrap_or(value).to_string()
+    format!("{help}\nIn files and on the command line: {name} = {value}, allowed: {allowed}")
 }
 
 #[cfg(test)]

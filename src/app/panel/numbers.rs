@@ -139,7 +139,7 @@ fn plot(
         .show(ui, |plot| plot.line(Line::new(name.to_owned(), points).color(colour).width(1.5)));
 }
 
-/// Where the bars begin, in powers of ten: below one body, so that a single body can be seen.
+/// Where the bars begin, in powers of ten: below one body, so that a single body is visible.
 const FLOOR: f64 = -0.3;
 
 /// Individual steps: how many bodies have which, and how large the blocks are.

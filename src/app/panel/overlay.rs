@@ -12,7 +12,7 @@ use gravitile::render::paths::Piece;
 use gravitile::render::{Camera, Look, PictureSize};
 use gravitile::units::Units;
 
-/// Length of the axes as a part of the way to the picture's edge.
+/// Length of the axes as a part of the distance to the picture's edge.
 const AXES_PART: f64 = 0.3;
 /// Length of a colour bar in points, and its number of steps.
 const BAR: f32 = 150.0;

@@ -4,7 +4,7 @@ use egui::{Slider, SliderClamping, Ui};
 
 use super::accuracy::AccuracyForm;
 use super::field::FieldForm;
-use super::theme::{InUnit, quantity, reset_after, section};
+use super::theme::{InUnit, quantity, reset_after, section, softening_slider};
 use super::{Action, Facts};
 use gravitile::live::{Command, Tempo};
 
@@ -92,12 +92,7 @@ pub fn show(
         let about = "Softening length: closer than this, gravity hardly grows. 0 is pure Newton";
         let mut softening = facts.settings.softening;
         reset_after(ui, "eps", (&mut softening, suitable.softening), |ui, softening| {
-            let top = if suitable.softening > 0.0 { suitable.softening * 100.0 } else { 1.0 };
-            let slider = Slider::new(softening, 0.0..=top)
-                .logarithmic(true)
-                .smallest_positive(top * 1e-4)
-                .clamping(SliderClamping::Edits)
-                .in_unit(&facts.units.length);
+            let slider = softening_slider(softening, suitable.softening, &facts.units.length);
             ui.add(slider).on_hover_text(about)
         });
         if softening != facts.settings.softening {

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use egui::{
     Color32, CornerRadius, DragValue, Frame, Grid, Layout, Margin, Pos2, ProgressBar, Response,
-    Shape, Slider, Stroke, TextStyle, Widget, WidgetInfo, WidgetText, emath,
+    Shape, Slider, SliderClamping, Stroke, TextStyle, Widget, WidgetInfo, WidgetText, emath,
 };
 
 use super::Action;
@@ -231,6 +231,16 @@ pub fn reset_after(
             *value = default;
         }
     });
+}
+
+/// A slider for a softening length, up to a hundred times the suitable one.
+pub fn softening_slider<'a>(value: &'a mut f64, suitable: f64, unit: &str) -> Slider<'a> {
+    let top = if suitable > 0.0 { suitable * 100.0 } else { 1.0 };
+    Slider::new(value, 0.0..=top)
+        .logarithmic(true)
+        .smallest_positive(top * 1e-4)
+        .clamping(SliderClamping::Edits)
+        .in_unit(unit)
 }
 
 /// A bar of a measurement that is done in part, from 0 to 1, and a button that stops it.

@@ -1,6 +1,8 @@
 //! The bar below the picture: restart, pause, single steps, bookmarks, and a time line of stored
 //! states to go back to, with the moments that the scene marks.
 
+use std::sync::Arc;
+
 use egui::{
     Align2, Color32, CornerRadius, FontId, Id, LayerId, Order, Pos2, Rect, Role, Sense, Shape,
     Stroke, StrokeKind, TextureHandle, Ui, Vec2, WidgetInfo, vec2,
@@ -10,13 +12,14 @@ use super::light::NOTE;
 use super::theme::{BRIGHT, DIM, LINES, offer, quantity};
 use super::{Action, Bookmark, Facts};
 use gravitile::live::Command;
+use gravitile::sim::State;
 
-/// A stored state of the run that the user can go back to.
+/// A stored state of the run, and its bookmark if it has one.
 #[derive(Clone)]
-pub struct PastMark {
-    /// Its simulated time.
-    pub time: f64,
-    /// Its bookmark, if it has one.
+pub struct StoredState {
+    /// The state.
+    pub state: Arc<State>,
+    /// Its bookmark.
     pub bookmark: Option<Bookmark>,
 }
 
@@ -77,7 +80,7 @@ pub(super) fn show(ui: &mut Ui, facts: &Facts, width: f32, actions: &mut Vec<Act
 fn bar(ui: &mut Ui, facts: &Facts, width: f32, actions: &mut Vec<Action>) {
     let (rect, response) = ui.allocate_exact_size(vec2(width, HEIGHT), Sense::click_and_drag());
     let now = facts.status.time;
-    let times = facts.past.iter().map(|mark| mark.time).chain([now]);
+    let times = facts.past.iter().map(|stored| stored.state.time).chain([now]);
     let first = times.clone().fold(f64::INFINITY, f64::min);
     let moments = facts.moments.iter().map(|moment| moment.camera.time);
     let end = times.chain(moments).fold(first + facts.hints.until.max(0.0), f64::max);
@@ -88,7 +91,7 @@ fn bar(ui: &mut Ui, facts: &Facts, width: f32, actions: &mut Vec<Action>) {
     let line = |from: f32, to: f32| Rect::from_x_y_ranges(from..=to, middle - 2.0..=middle + 2.0);
     let corner = CornerRadius::same(2);
     painter.rect_filled(line(rect.left(), rect.right()), corner, Color32::from_gray(55));
-    let reached = facts.past.last().map_or(now, |last| last.time.max(now));
+    let reached = facts.past.last().map_or(now, |last| last.state.time.max(now));
     painter.rect_filled(line(rect.left(), place(reached)), corner, Color32::from_gray(95));
     painter.rect_filled(line(rect.left(), place(now)), corner, LINES[0]);
     painter.circle(Pos2::new(place(now), middle), 5.0, BRIGHT, Stroke::NONE);
@@ -103,13 +106,13 @@ fn bar(ui: &mut Ui, facts: &Facts, width: f32, actions: &mut Vec<Action>) {
     };
     for (k, past) in facts.past.iter().enumerate() {
         let Some(bookmark) = &past.bookmark else { continue };
-        let at = Pos2::new(place(past.time), middle);
+        let at = Pos2::new(place(past.state.time), middle);
         let (is_chosen, is_clicked) =
             mark(ui, ("bookmark", k), (at, BOOKMARK_WIDTH), bookmark.title());
         let (radius, fill) = if is_chosen { (5.0, BRIGHT) } else { (3.5, LINES[1]) };
         ui.painter().circle(at, radius, fill, Stroke::NONE);
         if is_chosen {
-            let time = quantity(past.time, &facts.units.time);
+            let time = quantity(past.state.time, &facts.units.time);
             let text = format!("{} · t = {time}", bookmark.title());
             note(ui, text, bookmark.picture.as_ref(), (at.x, rect));
         }
@@ -139,12 +142,12 @@ fn bar(ui: &mut Ui, facts: &Facts, width: f32, actions: &mut Vec<Action>) {
     let Some(pointer) = response.interact_pointer_pos().or(response.hover_pos()) else { return };
     let at_pointer = first + f64::from((pointer.x - rect.left()) / rect.width()) * span;
     let nearest = (0..facts.past.len()).min_by(|&a, &b| {
-        let away = |at: usize| (facts.past[at].time - at_pointer).abs();
+        let away = |at: usize| (facts.past[at].state.time - at_pointer).abs();
         away(a).total_cmp(&away(b))
     });
     let Some(nearest) = nearest else { return };
     if response.dragged() || response.hovered() {
-        let time = facts.past[nearest].time;
+        let time = facts.past[nearest].state.time;
         let at = Pos2::new(place(time), middle);
         painter.circle(at, 5.0, Color32::TRANSPARENT, Stroke::new(1.5, BRIGHT));
         let direction = if time > now { "on" } else { "back" };

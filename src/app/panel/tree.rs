@@ -46,33 +46,17 @@ impl Default for TreeForm {
     }
 }
 
-/// The opening rules in plain words, each with its default angle.
-const RULES: [(Opening, &str, &str); 4] = [
-    (
-        Opening::Acceleration { alpha: 0.003 },
-        "acceleration",
-        "A cell acts as a whole where its estimated error is at most the part alpha of the bodies' acceleration",
-    ),
-    (
-        Opening::Radius { theta: 0.6 },
-        "radius",
-        "A cell acts as a whole where its radius is less than theta times its distance",
-    ),
-    (
-        Opening::Bonsai { theta: 0.75 },
-        "bonsai",
-        "By the cell's longest edge, and by how far its centre of mass is from the middle of its box",
-    ),
-    (
-        Opening::Octgrav { theta: 0.75 },
-        "octgrav",
-        "By the cell's longest edge, with the distance from box to box",
-    ),
+/// What the rules of [`Opening::ALL`] do, in plain words.
+const RULES: [&str; 4] = [
+    "A cell acts as a whole where its estimated error is at most the part alpha of the bodies' acceleration",
+    "A cell acts as a whole where its radius is less than theta times its distance",
+    "By the cell's longest edge, and by how far its centre of mass is from the middle of its box",
+    "By the cell's longest edge, with the distance from box to box",
 ];
 
 /// The rule of this kind with its default number.
 fn default_of(kind: Discriminant<Opening>) -> Option<Opening> {
-    RULES.into_iter().map(|(rule, ..)| rule).find(|rule| discriminant(rule) == kind)
+    Opening::ALL.into_iter().find(|rule| discriminant(rule) == kind)
 }
 
 const MOMENTS: [(MultipoleOrder, &str, &str); 2] = [
@@ -93,7 +77,8 @@ impl TreeForm {
             let now = facts.settings.tree;
             let mut requested = now;
             ui.horizontal_wrapped(|ui| {
-                let rules = RULES.map(|(rule, name, about)| (discriminant(&rule), name, about));
+                let rules = Opening::ALL.iter().zip(RULES);
+                let rules = rules.map(|(rule, about)| (discriminant(rule), rule.name(), about));
                 let rule = discriminant(&now.opening);
                 if let Some(picked) = pick(ui, &rule, rules) {
                     requested.opening = default_of(picked).unwrap_or(now.opening);
@@ -125,7 +110,7 @@ impl TreeForm {
 
     /// The slider of the rule's number.
     fn slider(&mut self, ui: &mut Ui, opening: &mut Opening) {
-        let default = default_of(discriminant(opening)).map(angle);
+        let default = default_of(discriminant(opening)).map(Opening::parameter);
         let (name, value, least, about) = match opening {
             Opening::Acceleration { alpha } => (
                 "alpha",
@@ -232,14 +217,6 @@ fn built(ui: &mut Ui, rebuild: &mut Rebuild) {
             *rebuild = Rebuild::default();
         }
     });
-}
-
-/// A rule's number.
-fn angle(rule: Opening) -> f64 {
-    match rule {
-        Opening::Acceleration { alpha } => alpha,
-        Opening::Radius { theta } | Opening::Bonsai { theta } | Opening::Octgrav { theta } => theta,
-    }
 }
 
 /// Number of cells drawn down to a level, up to as many as a picture can show.

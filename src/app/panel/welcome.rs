@@ -110,7 +110,7 @@ pub struct Welcome {
 }
 
 impl Welcome {
-    /// The height, in points, from which a row of cards is seen below a scene.
+    /// The height, in points, from which a row of cards is visible below a scene.
     pub(super) const LEAST_HIGH: f32 = 230.0;
 
     /// Its width in points to the right of a scene, in a window of that width.

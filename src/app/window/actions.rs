@@ -60,7 +60,7 @@ impl WindowState {
             }
             Action::CancelLoading => self.cancel_loading(),
             Action::LeaveForces => self.leave_forces(),
-            Action::GoTo(at) => self.request_past_state(at)?,
+            Action::GoTo(at) => self.request_past_state(at, None)?,
             Action::GoToMoment(at) => self.go_to_moment(at)?,
             Action::Bookmark => self.bookmark()?,
             Action::NameBookmark(at, name) => self.simulated.past.change_mark(at, |mark| {

@@ -5,6 +5,7 @@ use super::state::WindowState;
 use super::viewer::{Directing, Viewer};
 use crate::panel::Viewpoint;
 use gravitile::error::Result;
+use gravitile::messages::rounded;
 use gravitile::render::directing::{keyframe, path_camera, set_keyframe};
 use gravitile::render::{Camera, CameraMotion, Follow, PictureSize};
 use gravitile::scene::Keyframe;
@@ -154,8 +155,8 @@ impl WindowState {
         let choice = &mut self.viewer.choice;
         let key = keyframe(&self.viewer.steering.camera().zoomed(1.0 / nearer), time, size);
         // More digits have no visible effect.
-        let short = |value: f64| format!("{value:.6e}").parse().unwrap_or(value);
-        let [extent, inclination, azimuth] = [key.extent, key.inclination, key.azimuth].map(short);
+        let [extent, inclination, azimuth] =
+            [key.extent, key.inclination, key.azimuth].map(|value| rounded(value, 7));
         set_keyframe(&mut choice.path, Keyframe { extent, inclination, azimuth, ..key });
         let count = choice.path.len();
         self.output.notify(format!("place {count} of the camera's path, at {time_text}"));

@@ -148,7 +148,7 @@ impl CurrentState<'_> {
             domains: Some(self.requested.domains).filter(|domains| *domains != Domains::Auto),
             kernel: match method {
                 // With --method tree the options of the all-pairs kernel are errors.
-                Some(Method::Tree) => KernelRequest { checked, ..KernelRequest::NONE },
+                Some(Method::Tree) => KernelRequest { checked, ..KernelRequest::default() },
                 _ => self.settings.kernel,
             },
             tree: match method {
@@ -197,9 +197,8 @@ impl CurrentState<'_> {
 
 /// Rounded to four significant digits.
 fn short(value: f64) -> f64 {
-    let rounded: f64 = format!("{value:.3e}").parse().unwrap_or(value);
     // Turns -0 into 0.
-    rounded + 0.0
+    messages::rounded(value, 4) + 0.0
 }
 
 /// A coordinate, rounded to what is visible in a picture taken from `distance`.

@@ -1,4 +1,4 @@
-//! Two runs side by side, in the left and right half of the picture, seen by one camera.
+//! Two runs side by side, in the left and right half of the picture, drawn from one camera.
 
 use super::session::Session;
 use super::state::WindowState;

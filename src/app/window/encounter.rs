@@ -12,6 +12,7 @@ use gravitile::bodies::Bodies;
 use gravitile::error::{Error, Result};
 use gravitile::files;
 use gravitile::input::Parts;
+use gravitile::messages::rounded;
 use gravitile::render::framing::median;
 use gravitile::render::legend::speed_unit;
 use gravitile::render::request::ASPECT;
@@ -70,8 +71,8 @@ impl Meeting {
         let both = self.radius[0] + self.radius[1];
         MeetingOffer {
             files: self.files.clone(),
-            separation: rounded(2.2 * both),
-            pericentre: rounded(0.35 * both),
+            separation: rounded(2.2 * both, 3),
+            pericentre: rounded(0.35 * both, 3),
             unit: self.units.length.clone(),
             mass: self.mass[0] + self.mass[1],
             speed: speed_unit(&self.units),
@@ -92,9 +93,9 @@ impl Meeting {
         let fall = (2.0 / mass).sqrt() / 3.0
             * (separation + 2.0 * pericentre)
             * (separation - pericentre).max(0.0).sqrt();
-        let until = rounded((UNTIL_PASSAGES * fall).max(100.0 * dt));
+        let until = rounded((UNTIL_PASSAGES * fall).max(100.0 * dt), 3);
         let reach = |k: usize| separation * self.mass[1 - k] / mass + self.radius[k];
-        let extent = rounded(reach(0).max(reach(1)) / ASPECT);
+        let extent = rounded(reach(0).max(reach(1)) / ASPECT, 3);
         // The first is on the left, the second on the right.
         let azimuth = (start.y.atan2(start.x).to_degrees() - 90.0).rem_euclid(360.0).round();
         let file = |path: &Path| toml::Value::from(absolute(path)).to_string();
@@ -149,11 +150,6 @@ fn radius_of_most(bodies: &Bodies) -> f64 {
     let at = ((away.len() as f64 * MOST) as usize).min(away.len() - 1);
     let (_, radius, _) = away.select_nth_unstable_by(at, f64::total_cmp);
     *radius
-}
-
-/// Rounded to three significant digits.
-fn rounded(value: f64) -> f64 {
-    format!("{value:.2e}").parse().unwrap_or(value)
 }
 
 #[cfg(test)]

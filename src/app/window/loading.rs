@@ -191,10 +191,10 @@ async fn load(gpu: Arc<Gpu>, input: InputRequest, request: RunChanges) -> Result
     let shown = InputRequest { isolated: true, ..input.clone() };
     let mut loaded = machine::load(&shown, request.steps.eps).await?;
     let_browser_turn().await;
-    // Before the request, which may take back what the input suggests for encounters.
-    let default_settings = StepRequest::default().over(&mut loaded, Settings::default())?;
+    let default_settings = StepRequest::default().over(&loaded, Settings::default())?;
     let default_integration = Integration::of(&default_settings);
-    let mut settings = request.steps.over(&mut loaded, request.settings.clone())?;
+    loaded.suit(request.steps.eps, request.settings.method);
+    let mut settings = request.steps.over(&loaded, request.settings.clone())?;
     settings.field = request.field.unwrap_or(settings.field);
     let mut template = loaded.snapshot;
     let bodies = std::mem::take(&mut template.bodies);

@@ -41,7 +41,7 @@ impl WindowState {
     }
 
     fn run_own_kernel(&mut self) -> Result<()> {
-        self.apply(Command::Kernel(KernelRequest { own: true, ..KernelRequest::NONE }))
+        self.apply(Command::Kernel(KernelRequest { own: true, ..KernelRequest::default() }))
     }
 
     /// The file of the kernel that runs, if it is the user's own.

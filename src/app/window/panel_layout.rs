@@ -139,7 +139,7 @@ impl WindowState {
                     varying: live.varying(),
                     inspected: live.inspected(),
                     history,
-                    past: past.marks(),
+                    past: past.stored(),
                     moments: session.initial.moments(),
                     is_at_end: session.is_at_end(),
                     times: times.as_ref(),

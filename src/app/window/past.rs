@@ -12,7 +12,7 @@ use std::sync::Arc;
 use egui::TextureHandle;
 
 use super::session::Initial;
-use crate::panel::{Bookmark, PAST_BYTES, PastMark};
+use crate::panel::{Bookmark, PAST_BYTES, StoredState};
 use gravitile::bodies::Bodies;
 use gravitile::sim::State;
 
@@ -21,18 +21,10 @@ const MOST: usize = 240;
 /// Number of states that can be bookmarked regardless of their size.
 const LEAST_MARKS: usize = 4;
 
-/// A stored state.
-#[derive(Clone)]
-struct StoredState {
-    state: Arc<State>,
-    bookmark: Option<Bookmark>,
-}
-
 /// Stored states, ordered by time.
 #[derive(Default)]
 pub struct Past {
     stored: Vec<StoredState>,
-    marks: Vec<PastMark>,
     /// Whether the next state will be bookmarked.
     wants_mark: bool,
     /// The time of the latest state taken in, or gone to.
@@ -62,7 +54,6 @@ impl Past {
         let at = self.stored.partition_point(|stored| stored.state.time < state.time);
         self.stored.insert(at, StoredState { state: Arc::clone(state), bookmark });
         self.thin();
-        self.update_marks();
         is_new
     }
 
@@ -105,12 +96,11 @@ impl Past {
         has_room
     }
 
-    /// Changes the bookmark with that index in [`Past::marks`].
+    /// Changes the bookmark with that index in [`Past::stored`].
     pub fn change_mark(&mut self, at: usize, change: impl FnOnce(&mut Option<Bookmark>)) {
         if let Some(stored) = self.stored.get_mut(at) {
             change(&mut stored.bookmark);
             self.thin();
-            self.update_marks();
         }
     }
 
@@ -127,7 +117,6 @@ impl Past {
     pub fn forget_pictures(&mut self) {
         let marks = self.stored.iter_mut().filter_map(|stored| stored.bookmark.as_mut());
         marks.for_each(|bookmark| bookmark.picture = None);
-        self.update_marks();
     }
 
     fn most(&self) -> usize {
@@ -136,20 +125,15 @@ impl Past {
             .map_or(MOST, |stored| (PAST_BYTES / bytes(&stored.state)).clamp(2, MOST))
     }
 
-    /// The marks of the time bar.
-    pub fn marks(&self) -> &[PastMark] {
-        &self.marks
+    /// The stored states.
+    pub fn stored(&self) -> &[StoredState] {
+        &self.stored
     }
 
-    /// The last state before `time`: its index in [`Past::marks`], and its time.
+    /// The last state before `time`: its index in [`Past::stored`], and its time.
     pub fn last_before(&self, time: f64) -> Option<(usize, f64)> {
-        let at = self.marks.partition_point(|mark| mark.time < time).checked_sub(1)?;
-        Some((at, self.marks[at].time))
-    }
-
-    /// A state by its index in [`Past::marks`].
-    pub fn state(&self, at: usize) -> Option<&Arc<State>> {
-        self.stored.get(at).map(|stored| &stored.state)
+        let at = self.stored.partition_point(|stored| stored.state.time < time).checked_sub(1)?;
+        Some((at, self.stored[at].state.time))
     }
 
     /// While there are too many states, drops the one whose neighbours are closest to each other;
@@ -165,14 +149,6 @@ impl Past {
             let Some(least) = least else { break };
             self.stored.remove(least);
         }
-    }
-
-    fn update_marks(&mut self) {
-        let mark = |stored: &StoredState| PastMark {
-            time: stored.state.time,
-            bookmark: stored.bookmark.clone(),
-        };
-        self.marks = self.stored.iter().map(mark).collect();
     }
 }
 
@@ -205,11 +181,11 @@ mod tests {
             }
             past.take(&state(f64::from(k)), true);
         }
-        let times: Vec<f64> = past.marks().iter().map(|mark| mark.time).collect();
+        let times: Vec<f64> = past.stored().iter().map(|stored| stored.state.time).collect();
         assert_eq!((times.len(), times[0], times[times.len() - 1]), (MOST, 0.0, 999.0));
         let widest = times.windows(2).map(|pair| pair[1] - pair[0]).fold(0.0, f64::max);
         assert!(widest < 12.0, "{widest}");
-        assert!(past.marks().iter().any(|mark| mark.bookmark.is_some() && mark.time == 333.0));
+        assert!(past.stored().iter().any(|of| of.bookmark.is_some() && of.state.time == 333.0));
     }
 
     #[test]
@@ -221,7 +197,9 @@ mod tests {
             }
             past.take(&state(f64::from(k)), true);
         }
-        let times = |past: &Past| past.marks().iter().map(|m| m.time).collect::<Vec<f64>>();
+        let times = |past: &Past| {
+            past.stored().iter().map(|stored| stored.state.time).collect::<Vec<f64>>()
+        };
         // After going back, the first state that is read back is the one gone to.
         past.go_to(3.0);
         assert!(past.latest().is_none());
@@ -238,7 +216,7 @@ mod tests {
         assert_eq!(times(&past), [0.0, 1.0, 2.0, 3.0, 5.5, 6.0, 7.0, 8.0, 9.0]);
         past.take(&state(8.5), true);
         assert_eq!(times(&past), [0.0, 1.0, 2.0, 3.0, 5.5, 7.0, 8.5, 9.0]);
-        assert!(past.marks()[5].bookmark.is_some(), "the bookmark is lost");
+        assert!(past.stored()[5].bookmark.is_some(), "the bookmark is lost");
         assert_eq!(
             [0.0, 5.0, 99.0].map(|time| past.last_before(time)),
             [None, Some((3, 3.0)), Some((7, 9.0))]
@@ -254,12 +232,12 @@ mod tests {
             past.take(&state(k as f64), true);
         }
         assert_eq!(set, MOST);
-        assert_eq!(past.marks().iter().filter(|mark| mark.bookmark.is_some()).count(), MOST);
+        assert_eq!(past.stored().iter().filter(|mark| mark.bookmark.is_some()).count(), MOST);
         // A name stays when the state comes again; without a bookmark a state may be dropped.
         past.change_mark(7, |mark| mark.as_mut().unwrap().name = "seven".to_owned());
         assert!(!past.mark_next() && !past.take(&state(7.0), true));
-        assert_eq!(past.marks()[7].bookmark.as_ref().unwrap().name, "seven");
+        assert_eq!(past.stored()[7].bookmark.as_ref().unwrap().name, "seven");
         past.change_mark(7, |mark| *mark = None);
-        assert!(past.marks().iter().all(|mark| mark.time != 7.0));
+        assert!(past.stored().iter().all(|stored| stored.state.time != 7.0));
     }
 }

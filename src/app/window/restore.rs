@@ -130,15 +130,13 @@ impl WindowState {
     }
 
     /// Goes to a stored state, by its index in the time bar, once the current state has been read
-    /// back and stored, to return to. The run is paused there, so that a slip of the pointer can be
-    /// undone.
-    pub(super) fn request_past_state(&mut self, at: usize) -> Result<()> {
-        self.request_past_state_for(at, None)
-    }
-
-    /// [`WindowState::request_past_state`], on the way to a moment if one is given.
-    fn request_past_state_for(&mut self, at: usize, moment: Option<usize>) -> Result<()> {
-        let Some(to) = self.simulated.past.state(at).map(Arc::clone) else { return Ok(()) };
+    /// back and stored, to return to, and before a `moment` is shown if one is given. The run is
+    /// paused there, so that a slip of the pointer can be undone.
+    pub(super) fn request_past_state(&mut self, at: usize, moment: Option<usize>) -> Result<()> {
+        let Some(to) = self.simulated.past.stored().get(at).map(|stored| Arc::clone(&stored.state))
+        else {
+            return Ok(());
+        };
         let Some(session) = &mut self.simulated.session else { return Ok(()) };
         let paused = session.live.keeper().paused;
         session.live.apply(Command::Pause(true))?;
@@ -167,7 +165,7 @@ impl WindowState {
                 session.live.apply(Command::Pause(true))
             }
             Some((state, stored)) if now >= reached || stored > now + dt => {
-                self.request_past_state_for(state, Some(at))
+                self.request_past_state(state, Some(at))
             }
             _ if now < reached => {
                 session.pauses_at_goal = true;

@@ -49,7 +49,7 @@ pub enum Purpose {
     Throw(Box<Throw>),
     /// To continue with other settings.
     Change(Box<Settings>),
-    /// To store it before the stored state `to` is shown, on the way to a moment if one is given;
+    /// To store it before the stored state `to` is shown, before a moment if one is given;
     /// and whether the run was paused.
     GoTo { to: Arc<State>, paused: bool, moment: Option<usize> },
 }

@@ -45,7 +45,7 @@ pub struct Steering {
 /// Requests of the pointer, besides moving the camera.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PointerRequest {
-    /// To find the body at this pixel of a picture seen by this camera, to follow it or show its
+    /// To find the body at this pixel of a picture drawn from this camera, to follow it or show its
     /// card.
     Pick {
         /// The camera at the time of the click.

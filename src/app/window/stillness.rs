@@ -112,7 +112,7 @@ impl Stillness {
         self.secs = 0.0;
     }
 
-    /// Records a frame of `secs` seen from `camera`, and whether something `moves`.
+    /// Records a frame of `secs` drawn from `camera`, and whether something `moves`.
     pub fn pass(&mut self, secs: f64, camera: Camera, moves: bool) {
         if moves || self.camera.replace(camera) != Some(camera) {
             self.secs = 0.0;

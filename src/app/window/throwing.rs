@@ -16,6 +16,7 @@ use super::undo::UndoStep;
 use crate::panel::{ThrowForm, number};
 use gravitile::bodies::Bodies;
 use gravitile::error::{Error, Result};
+use gravitile::messages::rounded;
 use gravitile::render::ages::ages;
 use gravitile::render::legend::speed_unit;
 use gravitile::render::{Camera, PictureSize, Survey};
@@ -105,7 +106,7 @@ fn escape_speed(positions: &[DVec3], mass: &[f64], place: DVec3, softening: f64)
 
 /// Six significant digits, which the command line then repeats.
 fn short(value: f64) -> f64 {
-    format!("{value:.5e}").parse().unwrap_or(value) + 0.0
+    rounded(value, 6) + 0.0
 }
 
 impl Initial {

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::far::{INNER, MOST_ALPHA};
 use super::{MultipoleOrder, Opening};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, by_name};
 use crate::settings::{Rebuild, TreeRequest};
 
 /// Opening rule, multipoles, and how often the tree is built.
@@ -40,15 +40,12 @@ fn is_each_step(rebuild: &Rebuild) -> bool {
     !rebuild.keeps()
 }
 
-/// Default of the rule `acceleration`: rms errors of 4e-4, one body in a hundred above 1e-3.
-const ALPHA: f64 = 0.003;
-
 /// The allowed range of the rules' parameters.
 const ALLOWED: &str = "greater than 0 and at most 1";
 
 impl Default for TreeConfig {
     fn default() -> Self {
-        let opening = Opening::Acceleration { alpha: ALPHA };
+        let [opening, ..] = Opening::ALL;
         Self { opening, moments: MultipoleOrder::default(), far: true, rebuild: Rebuild::EACH_STEP }
     }
 }
@@ -81,17 +78,11 @@ impl TreeConfig {
             (None, Some(_)) if request.alpha.is_none() => "radius",
             (None, _) => "acceleration",
         };
-        let theta = |default: f64| request.theta.unwrap_or(default);
-        let opening = match name {
-            "acceleration" => Opening::Acceleration { alpha: request.alpha.unwrap_or(ALPHA) },
-            "radius" => Opening::Radius { theta: theta(0.6) },
-            "bonsai" => Opening::Bonsai { theta: theta(0.75) },
-            "octgrav" => Opening::Octgrav { theta: theta(0.75) },
-            name => {
-                let known = ["acceleration", "radius", "bonsai", "octgrav"];
-                return Err(Error::unknown("opening rule", name, known));
-            }
-        };
+        let known = Opening::ALL.map(|rule| (rule, rule.name()));
+        let mut opening = by_name("opening rule", name, &known)?;
+        let is_by_acceleration = opening.needs_accelerations();
+        let parameter = if is_by_acceleration { request.alpha } else { request.theta };
+        *opening.parameter_mut() = parameter.unwrap_or(opening.parameter());
         let moments = match request.moments {
             None | Some(2) => MultipoleOrder::Quadrupole,
             Some(1) => MultipoleOrder::Monopole,
@@ -100,7 +91,6 @@ impl TreeConfig {
                 return Err(Error::value("the moments of the tree", other, allowed));
             }
         };
-        let is_by_acceleration = opening.needs_accelerations();
         if let (false, Some(alpha)) = (is_by_acceleration, request.alpha) {
             let allowed = format!("left out with the opening rule {name}, which has theta");
             return Err(Error::value("alpha", alpha, allowed));

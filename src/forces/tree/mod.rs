@@ -16,7 +16,6 @@ mod cells;
 mod config;
 mod cpu;
 mod cube;
-#[cfg(not(target_arch = "wasm32"))]
 pub(crate) mod domains;
 mod far;
 pub mod gpu;

@@ -60,6 +60,15 @@ pub(super) const NEAR_SQUARED: f32 = (NEAR * NEAR) as f32;
 const LEAST_ACCELERATION: f64 = f64::from_bits((1023 - 100) << 52);
 
 impl Opening {
+    /// Every rule with the default of its parameter: with `acceleration` rms errors of 4e-4, and one
+    /// body in a hundred above 1e-3.
+    pub const ALL: [Self; 4] = [
+        Self::Acceleration { alpha: 0.003 },
+        Self::Radius { theta: 0.6 },
+        Self::Bonsai { theta: 0.75 },
+        Self::Octgrav { theta: 0.75 },
+    ];
+
     /// The rule's name, also that of its file in `shaders/tree/opening/`.
     pub fn name(&self) -> &'static str {
         match self {
@@ -71,8 +80,13 @@ impl Opening {
     }
 
     /// The rule's alpha or theta.
-    pub fn parameter(&self) -> f64 {
-        match *self {
+    pub fn parameter(mut self) -> f64 {
+        *self.parameter_mut()
+    }
+
+    /// The same, to be changed.
+    pub fn parameter_mut(&mut self) -> &mut f64 {
+        match self {
             Self::Acceleration { alpha: parameter }
             | Self::Radius { theta: parameter }
             | Self::Bonsai { theta: parameter }

@@ -1,7 +1,6 @@
 //! Where bodies on individual steps are stored and advanced: on the host, or on the engine's
 //! device, and perhaps on further ones.
 
-#[cfg(not(target_arch = "wasm32"))]
 use super::ranks;
 use super::resident::{Resident, Residents, SHAPED};
 use super::schedule::PERIOD;
@@ -62,22 +61,17 @@ impl BlockSteps {
             let bodies = (&self.tracks[..], &self.schedule);
             Resident::new(gpu, tier, shapes, self.scheme, &self.accuracy, bodies, field)
         };
-        #[cfg(target_arch = "wasm32")]
-        return Ok(Residents::alone(make(first.gpu()).await?));
-        #[cfg(not(target_arch = "wasm32"))]
-        {
-            let ranks = ranks::of(engine, first)?;
-            let made = async {
-                let residents = Residents::alone(make(first.gpu()).await?);
-                let mut others = Vec::with_capacity(first.other_devices().len());
-                for gpu in first.other_devices() {
-                    others.push(make(gpu).await?);
-                }
-                Ok((residents, others))
-            };
-            let (residents, others) = ranks::all_or_none(ranks.as_ref(), made.await)?;
-            Ok(residents.with(others, ranks))
-        }
+        let ranks = ranks::of(engine, first)?;
+        let made = async {
+            let residents = Residents::alone(make(first.gpu()).await?);
+            let mut others = Vec::with_capacity(first.other_devices().len());
+            for gpu in first.other_devices() {
+                others.push(make(gpu).await?);
+            }
+            Ok((residents, others))
+        };
+        let (residents, others) = ranks::all_or_none(ranks.as_ref(), made.await)?;
+        Ok(residents.with(others, ranks))
     }
 
     /// [`BlockSteps::advance`] on the device, to this number of periods and ticks of the next. Not

@@ -28,7 +28,6 @@ mod coincident;
 mod messages;
 mod near;
 mod passage;
-#[cfg(not(target_arch = "wasm32"))]
 mod ranks;
 mod resident;
 mod restart;

@@ -94,9 +94,7 @@ impl Accuracy {
         self.noise.acceleration * pull.acceleration.length().max(mean)
             + self.noise.jerk * h * pull.jerk.length()
     }
-}
 
-impl Accuracy {
     /// The next step after one of `h`; `criterion` leaves out this multiple of the noise. A shorter
     /// step requires a signal far above the noise: a body whose forces nearly cancel has more noise
     /// than others, and would halve its step again and again. With noise, a step becomes no shorter

@@ -6,7 +6,7 @@ use serde_with_macros::skip_serializing_none;
 
 use super::record::{first_fault, rounded};
 use crate::forces::tree::gpu::WalkCounts;
-use crate::forces::tree::{MultipoleOrder, Opening, TreeConfig};
+use crate::forces::tree::{Opening, TreeConfig};
 use crate::forces::{Order, Precision};
 use crate::inspect::{CompilerReport, RoomLimit};
 use crate::integrate;
@@ -284,17 +284,11 @@ impl WalkFacts {
 impl TreeFacts {
     /// The facts of a tree over this many bodies.
     pub fn new(engine: &str, config: &TreeConfig, bodies: usize) -> Self {
-        let (rule, parameter) = match config.opening {
-            Opening::Acceleration { alpha } => ("acceleration", alpha),
-            Opening::Radius { theta } => ("radius", theta),
-            Opening::Bonsai { theta } => ("bonsai", theta),
-            Opening::Octgrav { theta } => ("octgrav", theta),
-        };
         Self {
             engine: engine.to_owned(),
-            rule: rule.to_owned(),
-            parameter,
-            moments: if config.moments == MultipoleOrder::Quadrupole { 2 } else { 1 },
+            rule: config.opening.name().to_owned(),
+            parameter: config.opening.parameter(),
+            moments: config.moments as u32 + 1,
             bodies: bodies as u64,
             errors: Vec::new(),
             speed_up: None,
@@ -325,13 +319,13 @@ impl TreeFacts {
     pub(super) fn fault(&self) -> Option<String> {
         let good = |x: &f64| x.is_finite() && *x >= 0.0 && *x < 1e30;
         let part = |(part, error): &(f64, f64)| *part > 0.0 && *part <= 1.0 && good(error);
-        let rules = ["acceleration", "radius", "bonsai", "octgrav"];
+        let is_known = Opening::ALL.iter().any(|rule| rule.name() == self.rule);
         let are_errors = self.errors.len() <= 1000 && self.errors.iter().all(part);
         let is_in_range = self.parameter > 0.0 && self.parameter <= 1.0;
         let is_valid = [1, 2].contains(&self.moments) && self.bodies > 0;
         first_fault(&[
             (!["gpu", "cpu"].contains(&self.engine.as_str()), "its engine has no tree"),
-            (!rules.contains(&self.rule.as_str()), "its opening rule is unknown"),
+            (!is_known, "its opening rule is unknown"),
             (!is_in_range, "its alpha or theta is out of range"),
             (!is_valid, "its moments or number of bodies are invalid"),
             (!are_errors || !self.speed_up.iter().all(good), "its errors are invalid"),

@@ -12,6 +12,7 @@ use super::names::plain;
 use crate::forces::direct::gpu::KernelConfig;
 use crate::gpu::AdapterInfo;
 use crate::measure::{Ceiling, CeilingSamples, Ceilings, Steadiness, Stopwatch, Summary, predict};
+use crate::messages;
 
 /// Version of the file format. Files of version 1, without machines and times of day, can be read
 /// too.
@@ -341,7 +342,7 @@ pub(super) fn first_fault(problems: &[(bool, &str)]) -> Option<String> {
 /// A number rounded to seven significant digits, all that a clock resolves; written and read back
 /// it is the same.
 pub(super) fn rounded(value: f64) -> f64 {
-    format!("{value:.6e}").parse().unwrap_or(value)
+    messages::rounded(value, 7)
 }
 
 // A run of measurements: the fields common to all its records, and its start time.

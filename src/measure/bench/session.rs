@@ -100,7 +100,7 @@ impl<'a> BenchSession<'a> {
             run: Run::begin(None),
             machine: None,
             remark: None,
-            added: KernelRequest::NONE,
+            added: KernelRequest::default(),
         }
     }
 

@@ -104,7 +104,7 @@ pub(super) async fn measure_sizes(
     // Seconds per interaction so far; larger sizes are no slower per interaction.
     let mut each: Option<f64> = None;
     for (done, n) in sizes.into_iter().enumerate() {
-        let config = known.resolve(&KernelRequest::NONE, gpu, n, Masses::InBlocks)?;
+        let config = known.resolve(&KernelRequest::default(), gpu, n, Masses::InBlocks)?;
         let record = of_steps(blank, n, config);
         let estimate = each.map_or(0.0, |each| each * record.work);
         if estimate > most_secs {
@@ -189,11 +189,9 @@ pub async fn sweep_kernels(
     ceilings: Option<&Ceilings>,
     taken: &mut dyn FnMut(Record, f64) -> bool,
 ) -> Result<()> {
-    let points = figure.kernel_points(plan).ok_or_else(|| Error::Unknown {
-        kind: "figure of kernels",
-        name: figure.name.to_owned(),
-        known: "ladder, n, unroll, p, q, shapes".to_owned(),
-    })?;
+    let known = ["ladder", "n", "unroll", "p", "q", "shapes"];
+    let unknown = || Error::unknown("figure of kernels", figure.name, known);
+    let points = figure.kernel_points(plan).ok_or_else(unknown)?;
     let is_kernel = |point: &FigurePoint| matches!(point.candidate, Candidate::Kernel(_));
     let points: Vec<FigurePoint> = points.into_iter().filter(is_kernel).collect();
     let all = points.len().max(1) as f64;

@@ -75,7 +75,7 @@ pub struct ForceErrors {
 
 impl ForceErrors {
     /// Errors up to this derivative.
-    pub(super) fn of(found: &Forces, right: &Forces, order: Order) -> Self {
+    pub fn of(found: &Forces, right: &Forces, order: Order) -> Self {
         let derivative = |least: Order, found: &[DVec3], right: &[DVec3]| {
             (order >= least).then(|| acceleration_errors(found, right))
         };

@@ -73,14 +73,7 @@ impl TreeTimer {
     ) -> Result<Self> {
         let shape = TreeShape::of(config, Checks::Off);
         let bodies = upload_places(gpu, places);
-        let field = Field {
-            softening,
-            guarded: false,
-            potential: false,
-            has_accelerations: false,
-            is_closed: true,
-            external: None,
-        };
+        let field = Field::closed(softening, false, false);
         let forces = blocking(TreeForces::new(gpu, shape, &bodies, field))?;
         let throughput = Throughput::guess(gpu.adapter.class);
         let watch = Stopwatch::new(gpu);

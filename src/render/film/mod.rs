@@ -22,15 +22,7 @@ use partial::Partial;
 
 use super::image::{Image, PictureSize};
 use crate::error::{Error, Result};
-
-/// What every writer needs to know beforehand.
-#[derive(Clone, Copy, Debug)]
-pub struct FilmOptions {
-    /// Size of every picture.
-    pub size: PictureSize,
-    /// Pictures per second, 1 to 240.
-    pub frames_per_sec: u32,
-}
+pub use crate::settings::FilmOptions;
 
 /// Writes the content of one film.
 trait FilmWriter: Send {

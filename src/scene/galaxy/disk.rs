@@ -111,10 +111,10 @@ fn edge_fraction() -> f64 {
 /// The solution x of 1 - (1 + x) exp(-x) = `fraction` by Newton's method, if that converges.
 fn radius_by_newton(fraction: f64) -> Option<f64> {
     // ln(1 + x) - x = ln(1 - fraction) is nearly linear far out. From this start 4 steps suffice.
-    let wanted = libm::log(1.0 - fraction);
-    let mut x = 1.2 * (-wanted) + 1.4 * (-wanted).sqrt();
+    let target = libm::log(1.0 - fraction);
+    let mut x = 1.2 * (-target) + 1.4 * (-target).sqrt();
     for _ in 0..8 {
-        let step = (libm::log1p(x) - x - wanted) * (1.0 + x) / x;
+        let step = (libm::log1p(x) - x - target) * (1.0 + x) / x;
         x += step;
         if step.abs() < 1e-9 {
             return Some(x);

@@ -66,13 +66,13 @@ impl Distribution {
         let total = below[STEPS];
         let mut step = 1;
         std::array::from_fn(|part| {
-            let wanted = total * part as f64 / QUANTILES as f64;
-            while step < STEPS && below[step] < wanted {
+            let target = total * part as f64 / QUANTILES as f64;
+            while step < STEPS && below[step] < target {
                 step += 1;
             }
             let piece = below[step] - below[step - 1];
             // In the far tail f may vanish altogether; such bodies are put at rest.
-            let t = if piece > 0.0 { ((wanted - below[step - 1]) / piece).min(1.0) } else { 0.0 };
+            let t = if piece > 0.0 { ((target - below[step - 1]) / piece).min(1.0) } else { 0.0 };
             if total > 0.0 { speed(step - 1) + t * (speed(step) - speed(step - 1)) } else { 0.0 }
         })
     }

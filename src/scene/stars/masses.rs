@@ -90,11 +90,11 @@ impl Masses {
     pub fn draw(&self, stream: &mut Stream) -> f64 {
         let u = stream.uniform();
         let Some(last) = self.pieces.last() else { return self.least };
-        let wanted = u * last.below;
-        let k = self.pieces.partition_point(|p| p.below <= wanted).min(self.pieces.len() - 1);
+        let target = u * last.below;
+        let k = self.pieces.partition_point(|p| p.below <= target).min(self.pieces.len() - 1);
         let Piece { from, to, slope, below } = self.pieces[k];
         let before = k.checked_sub(1).map_or(0.0, |k| self.pieces[k].below);
-        let t = (wanted - before) / (below - before);
+        let t = (target - before) / (below - before);
         let power = 1.0 - slope;
         let (low, high) = (libm::pow(from, power), libm::pow(to, power));
         libm::pow(low + t * (high - low), 1.0 / power).clamp(from, to)

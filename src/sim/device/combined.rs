@@ -246,7 +246,7 @@ mod tests {
     }
 
     fn shapes() -> [KernelRequest; 3] {
-        let tiled = KernelRequest { tiled: true, s: Some(1), ..KernelRequest::NONE };
+        let tiled = KernelRequest { tiled: true, s: Some(1), ..KernelRequest::default() };
         [
             KernelRequest { p: Some(64), r: Some(4), u: Some(4), s: Some(3), ..tiled },
             KernelRequest { p: Some(32), q: Some(8), r: Some(1), s: Some(2), ..tiled },
@@ -319,7 +319,7 @@ mod tests {
         for (i, mass) in bodies.mass.iter_mut().enumerate() {
             *mass = [1.0, 4.0, 2.0][i % 3] / n as f64;
         }
-        let tiled = KernelRequest { tiled: true, s: Some(1), ..KernelRequest::NONE };
+        let tiled = KernelRequest { tiled: true, s: Some(1), ..KernelRequest::default() };
         let shape = KernelRequest { p: Some(64), r: Some(4), u: Some(4), ..tiled };
         // The self term would be a tenth of the potential.
         let settings = Settings { softening: 1e-4, ..settings(shape) };

@@ -21,7 +21,8 @@ use crate::forces::DeviceField;
 use crate::frame::Frame;
 use crate::gpu::layout::{DiagnosisChunk, DiagnosisGroup, DiagnosisParams, VEC4};
 use crate::gpu::{
-    Binding, BodyBuffers, BoundKernel, Checks, Gpu, Params, compile, storage, template,
+    Binding, BodyBuffers, BoundKernel, Checks, Gpu, Params, begin_computing, compile, storage,
+    template,
 };
 use glam::DVec3;
 
@@ -237,10 +238,7 @@ impl Diagnosis {
             // An interrupted report may have left counts.
             encoder.clear_buffer(&self.histogram, 0, None);
         }
-        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
-            label: Some("diagnostics"),
-            timestamp_writes: None,
-        });
+        let mut pass = begin_computing(encoder, "diagnostics");
         let groups = self.begin.len() as u32;
         let mut visited = 0;
         while *done < DISPATCHES {

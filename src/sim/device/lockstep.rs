@@ -31,7 +31,7 @@ use crate::error::{Error, Result};
 use crate::exchange::{Exchange, Member, shares};
 use crate::forces::Budget;
 use crate::gpu::layout::VEC4;
-use crate::gpu::{Share, read_part};
+use crate::gpu::{Share, begin_computing, read_part};
 use crate::stop;
 
 /// Number of short steps after which the devices exchange the duration of their steps again, for
@@ -382,10 +382,7 @@ impl DeviceState {
         let (mut work, mut complete) = (Work::default(), true);
         self.stepper.begin_submission();
         {
-            let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
-                label: Some("steps"),
-                timestamp_writes: None,
-            });
+            let mut pass = begin_computing(&mut encoder, "steps");
             if group.is_replica() {
                 if is_first {
                     if let (Some(_), Some(shared)) = (begun, self.stepper.forces.shared()) {

@@ -5,6 +5,7 @@ use rayon::prelude::*;
 use super::{DeviceState, Phase};
 use crate::error::Result;
 use crate::forces::{Budget, record_within};
+use crate::gpu::begin_computing;
 
 impl DeviceState {
     /// Compiles and binds the kernel with potential on the first call.
@@ -36,10 +37,7 @@ impl DeviceState {
             return false;
         };
         forces.begin_submission();
-        let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
-            label: Some("potentials"),
-            timestamp_writes: None,
-        });
+        let mut pass = begin_computing(encoder, "potentials");
         let forces = forces.as_mut();
         let (_, _, complete) =
             record_within(forces, &self.gpu, &mut pass, &self.throughput, budget, (0, 0));

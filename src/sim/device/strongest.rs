@@ -6,7 +6,8 @@ use super::DeviceState;
 use crate::error::Result;
 use crate::gpu::layout::{DiagnosisParams, VEC4};
 use crate::gpu::{
-    Binding, BodyBuffers, BoundKernel, Checks, Gpu, Params, Readback, compile, storage, template,
+    Binding, BodyBuffers, BoundKernel, Checks, Gpu, Params, Readback, begin_computing, compile,
+    storage, template,
 };
 
 /// Threads of a workgroup, as in the shader.
@@ -69,10 +70,7 @@ impl DeviceState {
         let mut encoder = self.gpu.device.create_command_encoder(&Default::default());
         encoder.clear_buffer(largest, 0, None);
         {
-            let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
-                label: Some("largest acceleration"),
-                timestamp_writes: None,
-            });
+            let mut pass = begin_computing(&mut encoder, "largest acceleration");
             kernel.set(&mut pass, &[0]);
             pass.dispatch_workgroups(*workgroups, 1, 1);
         }

@@ -173,7 +173,7 @@ fn ranks_compute_expected_potentials_with_same_bits_as_one_device() {
     let gpu = adapter();
     let bodies = test_bodies(1500, Spread::Even);
     // With several slices, steps are not fused.
-    let kernel = KernelRequest { tiled: true, s: Some(3), ..KernelRequest::NONE };
+    let kernel = KernelRequest { tiled: true, s: Some(3), ..KernelRequest::default() };
     let engine = EngineKind::Gpu;
     let settings = Settings { softening: 0.05, dt: 0.01, engine, kernel, ..Settings::default() };
     let describe_state = |backend: &mut dyn Backend| {

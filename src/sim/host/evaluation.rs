@@ -81,7 +81,6 @@ pub(super) async fn in_f64(engine: &dyn ForceEngine) -> Result<Box<dyn ForceEngi
     {
         made = Box::new(double);
     }
-    #[cfg(not(target_arch = "wasm32"))]
     if let Some(ranks) = capabilities.ranks {
         made = Box::new(crate::forces::RankEngine::new(made, ranks.clone())?);
     }

@@ -13,6 +13,7 @@ use super::super::bytes::ByteWriter;
 use super::super::kinds::StatedHeader;
 use super::super::{Endianness, FormatError, Losses, Snapshot};
 use super::{HEADER_BYTES, KINDS, TYPES};
+use crate::messages;
 use crate::units::{Measure, Units};
 
 /// A number of the header that becomes an attribute.
@@ -55,7 +56,8 @@ pub(in crate::snapshot) fn units(snapshot: &Snapshot) -> Units {
         (Some(_), Some(hubble)) if hubble.is_normal() && hubble > 0.0 && hubble != 1.0 => {
             let divided = |name: &str| {
                 let Measure { factor, name } = Measure::of(name);
-                let factor = format!("{:e}", Measure::rounded(factor / hubble)).replace("e0", "");
+                let factor =
+                    format!("{:e}", messages::rounded(factor / hubble, 9)).replace("e0", "");
                 format!("{factor} {name}")
             };
             let [length, mass, time] =

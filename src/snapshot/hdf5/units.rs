@@ -60,7 +60,7 @@ fn named(si: f64, of: Quantity) -> Measure {
 /// A unit divided by the Hubble parameter.
 fn divided(measure: Measure, hubble: f64) -> String {
     let Measure { factor, name } = measure;
-    let factor = Measure::rounded(factor / hubble);
+    let factor = messages::rounded(factor / hubble, 9);
     match factor {
         1.0 => name,
         // As in `1e10 Msun`.

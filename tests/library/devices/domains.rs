@@ -10,7 +10,7 @@ use gravitile::forces::direct::gpu::KernelRequest;
 use gravitile::forces::tree::{Opening, Rebuild};
 
 fn by_tree(domains: Domains) -> Settings {
-    Settings { method: Some(Method::Tree), domains, ..settings(KernelRequest::NONE) }
+    Settings { method: Some(Method::Tree), domains, ..settings(KernelRequest::default()) }
 }
 
 /// Runs on one device, then on several in domains.

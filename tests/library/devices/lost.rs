@@ -20,7 +20,7 @@ fn lost_device_ends_the_others_with_an_error() {
     for lost in 0..2 {
         let choice = Choice::of(EngineKind::Gpu, Method::Direct, "asked for", Some(own[0].clone()));
         let choice = Choice { others: own[1..].to_vec(), ..choice };
-        let settings = settings(KernelRequest::NONE);
+        let settings = settings(KernelRequest::default());
         let mut sim = Simulation::on(choice, plummer(300), settings).unwrap();
         let gone = Arc::clone(&own[2 - lost]);
         let mut watch = |done| {
@@ -79,9 +79,10 @@ fn run_keeps_snapshots_before_device_loss() {
         integrator: gravitile::integrate::find("hermite4").unwrap(),
         precision: Some(gravitile::forces::Precision::DoubleSingle),
         dt: 0.03125,
-        ..settings(KernelRequest::NONE)
+        ..settings(KernelRequest::default())
     };
-    for (name, settings) in [("leapfrog", settings(KernelRequest::NONE)), ("hermite", hermite)] {
+    for (name, settings) in [("leapfrog", settings(KernelRequest::default())), ("hermite", hermite)]
+    {
         if settings.precision.is_some_and(|precision| !common::tiers().contains(&precision)) {
             common::skip::skipped("a device that is lost in block steps", "double-single");
             continue;

@@ -83,7 +83,7 @@ fn hermite(name: &str, precision: Precision) -> Settings {
         integrator: gravitile::integrate::find(name).unwrap(),
         precision: Some(precision),
         dt: 0.0625,
-        ..settings(KernelRequest::NONE)
+        ..settings(KernelRequest::default())
     }
 }
 

@@ -7,7 +7,7 @@ use egui::accesskit::Role as WidgetRole;
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
 use glam::DVec3;
-use gravitile::bodies::{Component, Role};
+use gravitile::bodies::{Bodies, Component, Role};
 use gravitile::diagnostics::{ComponentRadii, Diagnostics};
 use gravitile::forces::Method;
 use gravitile::forces::direct::gpu::{KernelConfig, KernelVariant};
@@ -19,11 +19,11 @@ use gravitile::live::{
 };
 use gravitile::scene::{Moment, RunHints, Scene};
 use gravitile::settings::InputRequest;
-use gravitile::sim::{DevicePart, EngineKind, Settings};
+use gravitile::sim::{DevicePart, EngineKind, Settings, State};
 use gravitile::units::Units;
 use gravitile_app::panel::{
-    Action, Bookmark, DeviceSharing, Facts, History, Integration, Panel, PastMark, Tab, ViewChoice,
-    background, style,
+    Action, Bookmark, DeviceSharing, Facts, History, Integration, Panel, StoredState, Tab,
+    ViewChoice, background, style,
 };
 
 /// Left edge of the panel: the width of the window's free area.
@@ -59,7 +59,7 @@ pub struct World {
     pub inspected: Inspected,
     pub defaults: Integration,
     pub history: History,
-    pub past: Vec<PastMark>,
+    pub past: Vec<StoredState>,
     pub moments: Vec<Moment>,
     pub is_at_end: bool,
     pub times: Option<FrameTimes>,
@@ -148,8 +148,14 @@ impl World {
             moments: Vec::new(),
             is_at_end: false,
             past: (0..10)
-                .map(|k| PastMark {
-                    time: 0.1 * f64::from(k),
+                .map(|k| StoredState {
+                    state: Arc::new(State {
+                        time: 0.1 * f64::from(k),
+                        steps: 0,
+                        bodies: Bodies::default(),
+                        acceleration: Vec::new(),
+                        softening: 0.0,
+                    }),
                     bookmark: (k == 4).then(Bookmark::default),
                 })
                 .collect(),

@@ -53,7 +53,7 @@ const MEASURED: MeasurableEngines = MeasurableEngines {
 const MOST_MEMORY: u64 = 4 << 30;
 
 pub fn main(args: &Args) -> Result<Ended> {
-    let (mut by, mut kernel) = (args.by.clone(), KernelRequest::NONE);
+    let (mut by, mut kernel) = (args.by.clone(), KernelRequest::default());
     args.own.apply(&mut by, &mut kernel)?;
     let gpu = match MEASURED.engine(&by)? {
         EngineKind::Cpu => None,

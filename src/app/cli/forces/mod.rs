@@ -20,7 +20,7 @@ use gravitile::forces::{
 };
 use gravitile::gpu::Gpu;
 use gravitile::input::Input;
-use gravitile::measure::{ErrorStats, acceleration_errors, potential_errors};
+use gravitile::measure::{ErrorStats, ForceErrors};
 use gravitile::messages::any_of;
 use gravitile::settings::{EngineRequest, InputRequest};
 use gravitile::sim::{EngineKind, Settings, direct_engine};
@@ -94,7 +94,9 @@ pub fn main(args: &Args) -> Result<Ended> {
     let errors = match args.compare {
         true => {
             let mut reference = evaluation.in_field(Box::new(Reference::default()));
-            compare(&found, &evaluation.by(reference.as_mut())?)
+            let right = evaluation.by(reference.as_mut())?;
+            let errors = ForceErrors::of(&found, &right, options.order()).quantities();
+            errors.into_iter().filter_map(|(name, stats)| Some((name, stats?))).collect()
         }
         false => Vec::new(),
     };
@@ -280,22 +282,6 @@ impl ForcesReport<'_> {
         }
         text
     }
-}
-
-/// The errors of each quantity that was computed.
-fn compare(found: &Forces, right: &Forces) -> Vec<(&'static str, ErrorStats)> {
-    let mut rows = Vec::new();
-    for (name, found, right) in [
-        ("acceleration", &found.acceleration, &right.acceleration),
-        ("jerk", &found.jerk, &right.jerk),
-        ("snap", &found.snap, &right.snap),
-    ] {
-        if !found.is_empty() {
-            rows.push((name, acceleration_errors(found, right)));
-        }
-    }
-    rows.push(("potential", potential_errors(&found.potential, &right.potential)));
-    rows
 }
 
 /// Writes the table: the columns of plain forces, then whatever else was requested.

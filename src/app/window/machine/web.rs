@@ -18,8 +18,9 @@ pub use crate::page::{cancel_loading, is_touched, link, load, progress, set_titl
 use crate::window::no_display;
 use gravitile::error::{Error, Result};
 use gravitile::files;
+use gravitile::render::Image;
 use gravitile::render::animated_png::{AnimatedPng, COUNT_AT, count_chunk};
-use gravitile::render::{Image, PictureSize};
+pub use gravitile::settings::FilmOptions;
 
 thread_local! {
     static PROXY: RefCell<Option<EventLoopProxy<UserEvent>>> = const { RefCell::new(None) };
@@ -179,12 +180,6 @@ impl Picker {
     pub fn picked(&mut self) -> Option<PathBuf> {
         None
     }
-}
-
-/// The size and the rate of a film.
-pub struct FilmOptions {
-    pub size: PictureSize,
-    pub frames_per_sec: u32,
 }
 
 #[wasm_bindgen(raw_module = "./film.js")]

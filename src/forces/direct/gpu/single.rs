@@ -142,7 +142,7 @@ impl UploadedPairs {
         let config = self.request.resolve(&self.gpu, n, m)?;
         if config.own && potential {
             // A user's own kernel computes accelerations only.
-            let own = std::mem::replace(&mut self.request, KernelRequest::NONE);
+            let own = std::mem::take(&mut self.request);
             let done = Box::pin(self.compute(sources, sinks, softening, true, out)).await;
             self.request = own;
             done?;

@@ -8,9 +8,7 @@ use std::sync::Arc;
 use glam::DVec3;
 use rayon::prelude::*;
 
-#[cfg(not(target_arch = "wasm32"))]
 use super::super::CellMoments;
-#[cfg(not(target_arch = "wasm32"))]
 use super::super::domains::{graft::Grafted, select::SinkBox};
 use super::super::far::Expansion;
 use super::super::{CellForce, Cells, GROUP, MultipoleOrder, Opening, PointMass, Tree, TreeConfig};
@@ -75,7 +73,6 @@ pub(super) struct OfGroup {
     /// Number of interactions.
     pub interactions: u64,
     /// Cells that it would have opened but that were not sent here.
-    #[cfg(not(target_arch = "wasm32"))]
     pub missing: u32,
 }
 
@@ -162,7 +159,6 @@ impl TreeCall {
 
     /// Sinks with their own indices among the bodies that will be walked ([`TreeCall::walk_over`]), in the
     /// order of the curve, and the ranges that walk together.
-    #[cfg(not(target_arch = "wasm32"))]
     pub fn over(
         kernel: InstructionSet,
         (frame, softening): (Frame, f64),
@@ -185,7 +181,6 @@ impl TreeCall {
 
     /// Walks these cells from now on. Of their bodies the first are the `inside` sinks in the cube,
     /// the next the `outside` ones.
-    #[cfg(not(target_arch = "wasm32"))]
     pub fn walk_over(&mut self, cells: Grafted<CellMoments>, (inside, outside): (usize, usize)) {
         let Grafted { cells, moments, bodies, absent, .. } = cells;
         self.tree.cells.cells = cells;
@@ -196,7 +191,6 @@ impl TreeCall {
     }
 
     /// Number of sinks of each group, and the box around them.
-    #[cfg(not(target_arch = "wasm32"))]
     pub fn boxes(
         &self,
         config: &TreeConfig,
@@ -212,7 +206,6 @@ impl TreeCall {
     }
 
     /// In the frame's units, and at least what the kernels need.
-    #[cfg(not(target_arch = "wasm32"))]
     pub fn softening_squared(&self) -> f32 {
         self.softening_squared
     }
@@ -343,7 +336,6 @@ impl TreeCall {
     }
 
     /// The least accelerations of the groups, whose sinks have these `sizes` of accelerations.
-    #[cfg(not(target_arch = "wasm32"))]
     fn least(&self, config: &TreeConfig, sizes: &[f64], mean: &Logarithms) -> Vec<f64> {
         match config.opening.needs_accelerations() {
             true => self.groups.least_accelerations(sizes, mean),
@@ -355,7 +347,6 @@ impl TreeCall {
     ///
     /// # Errors
     /// [`crate::error::Error::Stopped`].
-    #[cfg(not(target_arch = "wasm32"))]
     pub fn sums(
         &self,
         config: &TreeConfig,
@@ -475,12 +466,7 @@ impl TreeCall {
         let interactions =
             (lists.cells.len() + lists.far.len() + lists.places.len()) as u64 * block.count as u64;
         let sums = (0..block.count).map(gathered).collect();
-        OfGroup {
-            sums,
-            interactions,
-            #[cfg(not(target_arch = "wasm32"))]
-            missing: lists.missing,
-        }
+        OfGroup { sums, interactions, missing: lists.missing }
     }
 
     /// Subtracts what a sink's own source contributes as part of a cell.

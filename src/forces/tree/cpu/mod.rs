@@ -5,10 +5,8 @@ use glam::DVec3;
 use web_time::Instant;
 
 use super::TreeConfig;
-#[cfg(not(target_arch = "wasm32"))]
 use crate::error::Error;
 use crate::error::Result;
-#[cfg(not(target_arch = "wasm32"))]
 use crate::forces::Identity;
 use crate::forces::direct::cpu::InstructionSet;
 use crate::forces::{
@@ -19,7 +17,6 @@ use crate::settings::Rebuild;
 use crate::stop;
 
 mod call;
-#[cfg(not(target_arch = "wasm32"))]
 mod domains;
 mod expand;
 mod groups;
@@ -51,7 +48,6 @@ pub struct HostTree {
     interactions: u64,
     reused: ReusedTree,
     /// The ranks that share the bodies.
-    #[cfg(not(target_arch = "wasm32"))]
     domains: Option<domains::RankDomains>,
 }
 
@@ -87,20 +83,14 @@ impl HostTree {
             estimates: false,
             interactions: 0,
             reused: ReusedTree::new(config.rebuild),
-            #[cfg(not(target_arch = "wasm32"))]
             domains: None,
         }
     }
 
     /// A new tree with another configuration, shared by the same ranks.
     fn alike(&self, config: TreeConfig) -> Self {
-        let tree = Self::new(self.kernel, config);
-        #[cfg(not(target_arch = "wasm32"))]
-        let tree = Self {
-            domains: self.domains.as_ref().map(|own| domains::RankDomains::new(own.ranks.clone())),
-            ..tree
-        };
-        tree
+        let domains = self.domains.as_ref().map(|own| domains::RankDomains::new(own.ranks.clone()));
+        Self { domains, ..Self::new(self.kernel, config) }
     }
 
     fn compute(
@@ -112,7 +102,6 @@ impl HostTree {
         out: &mut Forces,
     ) -> Result<()> {
         self.interactions = 0;
-        #[cfg(not(target_arch = "wasm32"))]
         if let Some(mut domains) = self.domains.take() {
             // As bits, of which NaN has some too.
             let [own, all] = [sinks.position, sources.position].map(bytemuck::cast_slice::<_, u64>);
@@ -177,7 +166,6 @@ impl Evaluator for HostTree {
         let (config, pace) = (&self.config, self.reused.pace.description());
         let kernel = self.kernel.name();
         let one = format!("tree, {config}{pace}, {kernel} on {threads} threads");
-        #[cfg(not(target_arch = "wasm32"))]
         if let Some(domains) = &self.domains {
             return format!("{one}, in parts on {} ranks", domains.ranks.size());
         }
@@ -211,7 +199,6 @@ impl Evaluator for HostTree {
             interactions: Some(self.interactions),
             built_at: self.reused.built_at(),
             for_energies: Some(Box::new(WithSources::of(self.alike(config)))),
-            #[cfg(not(target_arch = "wasm32"))]
             ranks: self.domains.as_ref().map(|domains| &domains.ranks),
             ..EngineCapabilities::default()
         }
@@ -219,7 +206,6 @@ impl Evaluator for HostTree {
 
     fn interfaces(&mut self) -> Interfaces<'_> {
         let reuses = self.config.rebuild.keeps();
-        #[cfg(not(target_arch = "wasm32"))]
         if !reuses {
             return Interfaces { divides: Some(self), ..Interfaces::default() };
         }
@@ -227,7 +213,6 @@ impl Evaluator for HostTree {
     }
 }
 
-#[cfg(not(target_arch = "wasm32"))]
 impl crate::forces::Divides for HostTree {
     fn divide_among(&mut self, ranks: crate::exchange::Ranks) {
         self.domains = (ranks.size() > 1).then(|| domains::RankDomains::new(ranks));

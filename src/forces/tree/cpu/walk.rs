@@ -2,7 +2,6 @@
 
 use rayon::prelude::*;
 
-#[cfg(not(target_arch = "wasm32"))]
 use super::super::domains::select::SinkBox;
 use super::super::far::SinkGroup;
 use super::super::{Cell, CellMoments, MultipoleOrder, Opening, PointMass};
@@ -42,7 +41,6 @@ pub(super) struct SinkReach {
     pub near: SinkGroup,
 }
 
-#[cfg(not(target_arch = "wasm32"))]
 impl SinkReach {
     /// What decides which cells are opened.
     pub fn sink_box(&self) -> SinkBox {
@@ -131,7 +129,6 @@ impl Opened {
     }
 
     /// Whether these sinks open a cell, if squared distances count as `margin` times as large.
-    #[cfg(not(target_arch = "wasm32"))]
     pub fn is_opened(&self, number: usize, sinks: &SinkBox, margin: f32) -> bool {
         let squared = |lower: [f32; 3], upper: [f32; 3]| {
             let mut squared = 0.0f32;
@@ -219,7 +216,7 @@ struct Verdicts {
 }
 
 /// A list to which entries are appended without a branch: each is written, and the length grows if
-/// it is wanted. A branch on what a cell is would be mispredicted at every other cell.
+/// it is kept. A branch on what a cell is would be mispredicted at every other cell.
 struct Appended<'a, T> {
     entries: &'a mut Vec<T>,
     length: usize,

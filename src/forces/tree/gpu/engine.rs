@@ -109,14 +109,10 @@ impl Evaluator for UploadedTree {
         let eps = softening / call.frame.length;
         let heaviest = sources.mass.iter().copied().fold(0.0, f64::max) / call.frame.mass;
         let guard = KernelVariant::new(KernelConfig::tiled(64), eps, heaviest, outputs.potential);
+        // Rules that need accelerations compute them first.
         let field = Field {
-            softening: eps as f32,
-            guarded: guard.guarded,
-            potential: outputs.potential,
-            // Rules that need accelerations compute them first.
-            has_accelerations: false,
             is_closed: call.is_closed(),
-            external: None,
+            ..Field::closed(eps as f32, guard.guarded, outputs.potential)
         };
         let n = call.places.len();
         self.gpu.check_bodies(n as u64, BYTES_PER_BODY, "tree")?;

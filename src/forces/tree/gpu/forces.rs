@@ -143,6 +143,14 @@ pub struct Field {
     pub external: Option<DeviceField>,
 }
 
+impl Field {
+    /// For bodies on which nothing else acts, without accelerations of an earlier step.
+    pub fn closed(softening: f32, guarded: bool, potential: bool) -> Self {
+        let (has_accelerations, is_closed, external) = (false, true, None);
+        Self { softening, guarded, potential, has_accelerations, is_closed, external }
+    }
+}
+
 impl TreeForces {
     /// Compiles the kernels and binds them to `bodies`.
     ///

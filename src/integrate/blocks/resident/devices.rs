@@ -3,7 +3,6 @@
 
 use super::{BlocksTaken, Resident};
 use crate::error::Result;
-#[cfg(not(target_arch = "wasm32"))]
 use crate::exchange::{Exchange, Ranks, team};
 use crate::gpu::DevicePart;
 use crate::integrate::blocks::{Accuracy, Schedule, SharedBlocks, Track};
@@ -12,7 +11,6 @@ use crate::integrate::blocks::{Accuracy, Schedule, SharedBlocks, Track};
 pub(in super::super) struct Residents {
     devices: Vec<Resident>,
     /// Whether they share blocks, with each other or with devices of other ranks.
-    #[cfg_attr(target_arch = "wasm32", expect(dead_code, reason = "a page has one device"))]
     are_several: bool,
     words: String,
 }
@@ -26,7 +24,6 @@ impl Residents {
 
     /// With other devices that have the same bodies, in this process and on other ranks; the second
     /// element of `ranks` is the number of devices of each.
-    #[cfg(not(target_arch = "wasm32"))]
     pub fn with(mut self, others: Vec<Resident>, ranks: Option<(Ranks, Vec<usize>)>) -> Self {
         self.devices.extend(others);
         let own = self.devices.len();
@@ -49,15 +46,11 @@ impl Residents {
 
     /// Statistics of the blocks they have shared.
     pub fn shared(&self) -> SharedBlocks {
-        #[cfg(not(target_arch = "wasm32"))]
-        return self.devices[0].shared_blocks();
-        #[cfg(target_arch = "wasm32")]
-        SharedBlocks::default()
+        self.devices[0].shared_blocks()
     }
 
     /// The share of each device, if several share blocks.
     pub fn take_parts(&mut self) -> Vec<DevicePart> {
-        #[cfg(not(target_arch = "wasm32"))]
         if self.are_several {
             return self.devices.iter_mut().map(Resident::take_report).collect();
         }
@@ -66,14 +59,12 @@ impl Residents {
 
     /// [`Resident::run`] on all devices.
     pub async fn run(&mut self, end: u64) -> Result<BlocksTaken> {
-        #[cfg(not(target_arch = "wasm32"))]
         if self.are_several {
             return self.run_together(end);
         }
         self.devices[0].run(end).await
     }
 
-    #[cfg(not(target_arch = "wasm32"))]
     fn run_together(&mut self, end: u64) -> Result<BlocksTaken> {
         use crate::error::Error;
         let run = |resident: &mut Resident| {

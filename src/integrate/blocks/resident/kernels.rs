@@ -24,7 +24,6 @@ pub(super) struct BlockKernels {
     pub sum: BoundKernel,
     pub correct: BoundKernel,
     /// Runs after predict if several devices share a block; a browser has one.
-    #[cfg_attr(target_arch = "wasm32", allow(dead_code))]
     pub share: BoundKernel,
     pub turn: BoundKernel,
 }
@@ -38,12 +37,9 @@ pub(super) struct BlockBuffers {
     pub sources: wgpu::Buffer,
     pub workgroups: wgpu::Buffer,
     /// The block's sinks as indices of bodies, and the forces on them, which devices exchange.
-    #[cfg_attr(target_arch = "wasm32", allow(dead_code))]
     pub itself: wgpu::Buffer,
-    #[cfg_attr(target_arch = "wasm32", allow(dead_code))]
     pub sums: wgpu::Buffer,
     /// Words of `sums` for each sink.
-    #[cfg_attr(target_arch = "wasm32", allow(dead_code))]
     pub sum_words: usize,
     /// Bytes between the parameters of successive chunks.
     pub stride: u32,

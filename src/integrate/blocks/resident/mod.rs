@@ -24,7 +24,6 @@ mod kernels;
 mod proof;
 mod records;
 mod run;
-#[cfg(not(target_arch = "wasm32"))]
 mod shared;
 
 use std::sync::Arc;
@@ -68,7 +67,6 @@ pub(super) struct Resident {
     /// Number of blocks to submit at once.
     at_once: u32,
     last_state: BlockState,
-    #[cfg(not(target_arch = "wasm32"))]
     shared: Option<shared::SharedState>,
 }
 
@@ -186,7 +184,6 @@ impl Resident {
             buffers,
             at_once: 1,
             last_state: BlockState::default(),
-            #[cfg(not(target_arch = "wasm32"))]
             shared: None,
         };
         made.params.offset_of(common);
@@ -241,7 +238,6 @@ impl Resident {
     fn submit(&mut self, blocks: u32) {
         let gpu = Arc::clone(&self.gpu);
         gpu.submit_pass(|pass| {
-            #[cfg(not(target_arch = "wasm32"))]
             self.end_shared(pass);
             for _ in 0..blocks {
                 self.block(pass);

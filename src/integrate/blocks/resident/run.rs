@@ -65,19 +65,3 @@ impl Resident {
         })
     }
 }
-
-/// A page has one device.
-#[cfg(target_arch = "wasm32")]
-impl Resident {
-    fn check_stop(&mut self) -> Result<()> {
-        crate::stop::check()
-    }
-
-    fn blocks_until_sync(&self) -> u32 {
-        u32::MAX
-    }
-
-    async fn compute_shared(&mut self) -> Result<()> {
-        Ok(())
-    }
-}

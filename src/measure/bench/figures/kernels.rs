@@ -40,7 +40,7 @@ fn rate_points(plan: &FigurePlan<'_>, sizes: &[usize], with_untiled: bool) -> Ve
             let other = KernelRequest {
                 untiled: !default.untiled,
                 tiled: default.untiled,
-                ..KernelRequest::NONE
+                ..KernelRequest::default()
             };
             if with_untiled && let Some(other) = plan.kernel(&other, n, n) {
                 let name = if other.untiled { "default, untiled" } else { "default, but tiled" };

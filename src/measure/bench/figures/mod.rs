@@ -217,11 +217,8 @@ pub fn named(name: &str) -> Result<Vec<Figure>> {
         return Ok(short.copied().collect());
     }
     let found = FIGURES.iter().find(|figure| figure.name == name);
-    found.map(|figure| vec![*figure]).ok_or_else(|| Error::Unknown {
-        kind: "figure",
-        name: name.to_owned(),
-        known: FIGURES.iter().map(|f| f.name).chain(["all"]).collect::<Vec<_>>().join(", "),
-    })
+    let known = || FIGURES.iter().map(|figure| figure.name).chain(["all"]);
+    found.map(|figure| vec![*figure]).ok_or_else(|| Error::unknown("figure", name, known()))
 }
 
 #[cfg(test)]

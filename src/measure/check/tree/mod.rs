@@ -139,14 +139,7 @@ pub fn tree_cases(gpu: Option<&Gpu>) -> Vec<TreeCase> {
             }
         }
     }
-    let theta = 0.75;
-    let rules = [
-        default.opening,
-        Opening::Radius { theta: 0.6 },
-        Opening::Bonsai { theta },
-        Opening::Octgrav { theta },
-    ];
-    for opening in rules {
+    for opening in Opening::ALL {
         for order in [MultipoleOrder::Monopole, MultipoleOrder::Quadrupole] {
             cases.push(TreeCase { shape: TreeShape { opening, order, ..shape }, ..base });
         }
@@ -233,14 +226,7 @@ fn on_device(
 ) -> Result<(EvaluatedForces, StageResult, bool)> {
     let bodies = upload_places(gpu, places);
     let variant = KernelVariant::new(KernelConfig::tiled(64), case.softening, 1.0, case.potential);
-    let field = Field {
-        softening: case.softening as f32,
-        guarded: variant.guarded,
-        potential: case.potential,
-        has_accelerations: false,
-        is_closed: true,
-        external: None,
-    };
+    let field = Field::closed(case.softening as f32, variant.guarded, case.potential);
     let evaluate = |throughput: &mut Throughput| -> Result<(TreeForces, Vec<[f32; 4]>)> {
         let new = TreeForces::new(gpu, case.shape, &bodies, field.clone());
         let mut forces = pollster::block_on(new)?;

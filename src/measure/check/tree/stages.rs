@@ -64,14 +64,7 @@ impl BuiltTree {
     /// More bodies than the buffers hold; the device failed.
     pub fn build(gpu: &Gpu, shape: TreeShape, places: &[PointMass]) -> Result<Self> {
         let bodies = upload_places(gpu, places);
-        let field = Field {
-            softening: 0.01,
-            guarded: true,
-            potential: false,
-            has_accelerations: true,
-            is_closed: true,
-            external: None,
-        };
+        let field = Field { has_accelerations: true, ..Field::closed(0.01, true, false) };
         let mut forces = pollster::block_on(TreeForces::new(gpu, shape, &bodies, field))?;
         evaluate_blocking(&mut forces, gpu, &mut Throughput::guess(gpu.adapter.class))?;
         Self::read(gpu, &forces)

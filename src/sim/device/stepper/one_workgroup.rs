@@ -63,7 +63,7 @@ mod tests {
     /// to be this fast.
     fn stepped(gpu: &Arc<Gpu>, per_call: u64, rate: f64) -> [Vec<glam::DVec3>; 2] {
         let mut bodies = test_bodies(2, Spread::Even);
-        let kernel = KernelRequest { dispatch: Dispatch::OneWorkgroup, ..KernelRequest::NONE };
+        let kernel = KernelRequest { dispatch: Dispatch::OneWorkgroup, ..KernelRequest::default() };
         let settings = Settings { softening: 0.5, dt: 1e-3, kernel, ..Settings::default() };
         let state = DeviceState::new(Arc::clone(gpu), &bodies, None, &settings);
         let mut state = pollster::block_on(state).unwrap();
@@ -95,7 +95,7 @@ mod tests {
         };
         let exact: glam::DVec3 = (0..bodies.len()).map(pull).sum();
         for (u, untiled) in [(Some(1), false), (Some(4), false), (None, true)] {
-            let kernel = KernelRequest { u, untiled, s: Some(1), ..KernelRequest::NONE };
+            let kernel = KernelRequest { u, untiled, s: Some(1), ..KernelRequest::default() };
             for rate in [1e6, 1e15] {
                 let settings = Settings { softening: 0.05, kernel, ..Settings::default() };
                 let state =

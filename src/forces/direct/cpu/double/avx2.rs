@@ -9,7 +9,7 @@ use super::lanes::{LanesF64, refined};
 impl LanesF64 for __m256d {
     type Mask = __m256d;
 
-    /// AVX2 has no estimate in f64, and one by way of f32 would narrow the range of distances.
+    /// AVX2 has no estimate in f64, and one through f32 would narrow the range of distances.
     /// Halving and negating the exponent by an integer shift and subtraction is accurate to 3.5 %
     /// (Lomont 2003); two refinements give 7e-6 and then rounding error.
     #[inline(always)]

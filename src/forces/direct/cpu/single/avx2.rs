@@ -29,7 +29,7 @@ impl LanesF32 for __m256 {
         }
     }
 
-    /// In the same way z^(-1/2) = 3/8 (5 - 10/3 z + z^2).
+    /// Likewise z^(-1/2) = 3/8 (5 - 10/3 z + z^2).
     #[inline(always)]
     unsafe fn inverse(self, estimate: Self) -> Self {
         unsafe {

@@ -42,7 +42,7 @@ pub(in crate::forces) trait LanesF32: Arithmetic<Number = f32> {
 /// One sum of vectors, lane by lane: x, y, z.
 pub(in crate::forces) type LaneSums = [[f32; PACK]; 3];
 
-/// A vector of pairs half way through: everything before the estimate of r^-1 is used.
+/// A vector of pairs half computed: everything before the estimate of r^-1 is used.
 ///
 /// The loops finish one such vector and begin the next in its place, so that the processor has
 /// independent work while it waits for an estimate.

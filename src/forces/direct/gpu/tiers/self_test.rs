@@ -3,7 +3,7 @@
 //! WGSL promises nothing about the order of floating-point operations, and drivers differ in what
 //! they make of it (see `shaders/direct/arithmetic.wgsl`). So double-single is tested: sums,
 //! differences and products against their exact values, then the actual force kernel against f64,
-//! on bodies where broken arithmetic shows. f64 is tested in the same way.
+//! on bodies where broken arithmetic shows. f64 is tested likewise.
 
 use std::sync::{Arc, Mutex};
 
