@@ -24,6 +24,9 @@ pub const ONE_BY_ONE: Color32 = LINES[1];
 /// Colour of the group that both act on.
 pub const GROUP: Color32 = LINES[3];
 
+/// In place of the number of cells: a tree to look at is built only while something of it is shown.
+const BOXES_OFF: &str = "boxes are off, so no cells are built to look at";
+
 /// Number of levels shown by default.
 const DEFAULT_DEPTH: u32 = 4;
 
@@ -143,6 +146,7 @@ impl TreeForm {
             let label = label(ui, "depth");
             let slider = Slider::new(&mut self.depth, 0..=20);
             let slider = ui.add_enabled(self.boxes, slider).on_hover_text(about);
+            let slider = slider.on_disabled_hover_text(BOXES_OFF);
             slider.labelled_by(label.id);
             if resets(ui, self.depth == DEFAULT_DEPTH) {
                 self.depth = DEFAULT_DEPTH;
@@ -150,7 +154,7 @@ impl TreeForm {
         });
         let Some(tree) = &facts.inspected.tree else {
             // Always one line, so that nothing below moves.
-            let text = if self.boxes || self.lists { "being built …" } else { "not shown" };
+            let text = if self.boxes || self.lists { "being built …" } else { BOXES_OFF };
             ui.colored_label(DIM, text);
             return;
         };

@@ -91,6 +91,7 @@ fn boxes_and_lists_request_their_data() {
     let wish = |h: &egui_kittest::Harness<'static, World>, shown| h.state().panel.tree.wish(shown);
     assert_eq!(wish(&harness, false), InspectRequest::default());
     assert_eq!(wish(&harness, true), InspectRequest { error: true, ..InspectRequest::default() });
+    assert!(harness.query_by_label_contains("boxes are off").is_some());
     click(&mut harness, "boxes");
     assert_eq!(wish(&harness, false), InspectRequest { tree: true, ..InspectRequest::default() });
     slide(&mut harness, "depth", 7.0);
