@@ -21,6 +21,9 @@ const BLEACH: f32 = 0.3;
 const MOST_BLEACH: f32 = 0.8;
 // Above this the brightest channel approaches 1 without reaching it.
 const KNEE: f32 = 0.7;
+// See tone.rs.
+const RETURNED: f32 = 2.0;
+const LUMINANCE = vec3f(0.2126, 0.7152, 0.0722);
 // Side of a tile in pixels of the shrunk picture.
 const TILE = 8u;
 
@@ -105,11 +108,13 @@ fn develop(position: vec2f) -> vec3f {
     let most = max(max(shade.r, shade.g), shade.b);
     let above = max(most - KNEE, 0.0) / (1.0 - KNEE);
     let gamut = (min(most, KNEE) + (1.0 - KNEE) * above / (1.0 + above)) / max(most, 1e-30);
+    let dimmed = shade * gamut;
+    let returned = shade * (RETURNED * dot(shade, LUMINANCE) * (1.0 - gamut) / max(most, 1e-30));
+    let lit = dimmed + (1.0 - dimmed) * returned / (1.0 + returned);
     // 0 in the middle and 1 in the corners.
     let aside = position * 2.0 - size_px;
     let corner = dot(aside, aside) / dot(size_px, size_px);
-    let shown_part = gamut * (1.0 - tone.vignette * corner);
-    return mix(shade * shown_part, vec3f(1.0), tone.background);
+    return mix(lit * (1.0 - tone.vignette * corner), vec3f(1.0), tone.background);
 }
 
 // The fixed pattern that hides 8-bit steps (interleaved gradient noise, Jimenez 2014), in steps.

@@ -1,9 +1,11 @@
 //! From linear light to sRGB: the asinh curve of Lupton et al. (2004, PASP 116, 133).
 //!
-//! The curve acts on the intensity only, so colours keep their hue at every brightness; a pixel
-//! that would leave the gamut is dimmed as a whole, by a soft shoulder, not clipped channel by
-//! channel. The softening is solved for, so that `white` maps to 1 and `mid` to [`MID_TONE`]. Very
-//! bright places are bleached a little, as the eye expects. Mirrors `tone_map.wgsl`.
+//! The curve acts on the intensity only, so colours keep their hue; a pixel that would leave the
+//! gamut is dimmed as a whole, by a soft shoulder, not clipped channel by channel. That alone would
+//! show everything bright and saturated alike, so channels grow instead where they have room, in
+//! proportion to their strength ([`RETURNED`]): orange becomes gold and then cream. The softening is
+//! solved for, so that `white` maps to 1 and `mid` to [`MID_TONE`]. Very bright places are bleached a
+//! little, as the eye expects. Mirrors `tone_map.wgsl`.
 
 use rayon::prelude::*;
 
@@ -24,6 +26,10 @@ pub const BLEACH: f32 = 0.3;
 pub const MOST_BLEACH: f32 = 0.8;
 /// Above this the brightest channel approaches 1 without reaching it.
 pub const KNEE: f32 = 0.7;
+/// How much of the luminance that the shoulder takes is returned: about half for orange and for blue.
+pub const RETURNED: f32 = 2.0;
+/// Luminance of linear sRGB (Rec. 709).
+const LUMINANCE: [f32; 3] = [0.2126, 0.7152, 0.0722];
 
 /// A tone curve; the same layout on the host and in `tone_map.wgsl`.
 #[repr(C)]
@@ -98,7 +104,14 @@ pub fn develop(rgb: [f32; 3], curve: &ToneCurve, background: [f32; 3], lit: f32)
     let above = at_least(most - KNEE, 0.0) / (1.0 - KNEE);
     let gamut =
         (at_most(most, KNEE) + (1.0 - KNEE) * above / (1.0 + above)) / at_least(most, 1e-30);
-    std::array::from_fn(|k| background[k] + (1.0 - background[k]) * shade[k] * (gamut * lit))
+    let luminance = shade[0] * LUMINANCE[0] + shade[1] * LUMINANCE[1] + shade[2] * LUMINANCE[2];
+    let lost = RETURNED * luminance * (1.0 - gamut) / at_least(most, 1e-30);
+    std::array::from_fn(|k| {
+        let dimmed = shade[k] * gamut;
+        let returned = shade[k] * lost;
+        let shown = dimmed + (1.0 - dimmed) * returned / (1.0 + returned);
+        background[k] + (1.0 - background[k]) * shown * lit
+    })
 }
 
 /// Linear 0 to 1 to the sRGB curve, 0 to 1.

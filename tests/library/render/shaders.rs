@@ -243,6 +243,7 @@ fn host_and_shader_constants_are_equal() {
     assert_eq!(constant(&source("sprite"), "LUCK"), splat::LUCK);
     assert!(exposed("MOST_LUCK") >= splat::LUCK);
     assert_eq!(constant(&source("tone_map"), "KNEE"), tone::KNEE);
+    assert_eq!(constant(&source("tone_map"), "RETURNED"), tone::RETURNED);
     for name in ["sprite", "tone_map"] {
         assert_eq!(constant(&source(name), "MEAN_SPAN"), palette::MEAN_SPAN);
     }
