@@ -32,6 +32,7 @@ mod tempo;
 mod tracking;
 mod worker;
 
+use std::any::Any;
 use std::sync::Arc;
 
 use glam::DVec4;
@@ -104,6 +105,22 @@ pub struct Live {
     /// The work given to the last frame, and its budget.
     last_slice: (Work, Budget),
     frame_pace: FramePace,
+}
+
+impl dyn Moves {
+    /// The window's device, for what only that can do.
+    fn device(&self) -> Option<&LiveOnDevice> {
+        (self as &dyn Any).downcast_ref()
+    }
+
+    fn device_mut(&mut self) -> Option<&mut LiveOnDevice> {
+        (self as &mut dyn Any).downcast_mut()
+    }
+
+    /// The worker, for what only that can do.
+    fn worker(&self) -> Option<&OnWorker> {
+        (self as &dyn Any).downcast_ref()
+    }
 }
 
 /// Shortest pause between diagnostics.

@@ -1,12 +1,11 @@
 //! The interface of what moves the bodies: frames that record steps on the window's device, or a
 //! worker.
 
+use std::any::Any;
 use std::sync::Arc;
 
 use super::cadence::CopyPurpose;
 use super::command::KernelChange;
-use super::on_device::LiveOnDevice;
-use super::on_worker::OnWorker;
 use super::tracking::Tracker;
 use super::{Event, Rates};
 use crate::error::Result;
@@ -51,7 +50,7 @@ pub(super) struct Reached {
 
 /// Moves bodies while frames are drawn. No method blocks: results of long operations come back as
 /// [`Event`]s.
-pub(super) trait Moves: Send {
+pub(super) trait Moves: Any + Send {
     /// The engine and its adapter in one line.
     fn describe(&self) -> String;
 
@@ -92,19 +91,5 @@ pub(super) trait Moves: Send {
     /// Whether it has ended for good after an error, and its events have been taken.
     fn has_ended(&self) -> bool {
         false
-    }
-
-    /// The window's device, for what only that can do.
-    fn device(&self) -> Option<&LiveOnDevice> {
-        None
-    }
-
-    fn device_mut(&mut self) -> Option<&mut LiveOnDevice> {
-        None
-    }
-
-    /// The worker, for what only that can do.
-    fn worker(&self) -> Option<&OnWorker> {
-        None
     }
 }

@@ -303,14 +303,6 @@ impl Moves for LiveOnDevice {
         self.changing.is_some()
     }
 
-    fn device(&self) -> Option<&LiveOnDevice> {
-        Some(self)
-    }
-
-    fn device_mut(&mut self) -> Option<&mut LiveOnDevice> {
-        Some(self)
-    }
-
     fn drawn(&self) -> Drawn<'_> {
         let BodyBuffers { position_mass, velocity, acceleration, .. } = self.state.buffers();
         let frame = self.state.frame_at(self.clock.time());

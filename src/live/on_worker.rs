@@ -180,8 +180,4 @@ impl Moves for OnWorker {
         let outbox = lock(&self.link.shared.outbox);
         outbox.ended && outbox.events.is_empty()
     }
-
-    fn worker(&self) -> Option<&OnWorker> {
-        Some(self)
-    }
 }

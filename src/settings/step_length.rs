@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::values::NumberOrWord;
+use super::values::{NumberOrWord, as_number_or_text};
 use crate::error::{Error, Result};
 
 /// The step of all bodies. As text, a number, `auto`, or `auto:` and an accuracy.
@@ -82,6 +82,8 @@ impl FromStr for StepLength {
         }
     }
 }
+
+as_number_or_text!(StepLength: Fixed(f64));
 
 #[cfg(test)]
 mod tests {

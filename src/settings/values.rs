@@ -5,7 +5,6 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::StepLength;
 use crate::error::{Error, Result};
 
 /// The longest side of a picture in pixels: what every WebGPU device can render.
@@ -332,7 +331,7 @@ pub(super) enum NumberOrWord<N> {
 
 /// Lets serde read and write a value as a number, or else as text.
 macro_rules! as_number_or_text {
-    ($($value:ident: $number:ident($of:ty)),*) => {$(
+    ($value:ident: $number:ident($of:ty)) => {
         impl From<$value> for NumberOrWord<$of> {
             fn from(value: $value) -> Self {
                 match value {
@@ -352,10 +351,12 @@ macro_rules! as_number_or_text {
                 }
             }
         }
-    )*};
+    };
 }
 
-as_number_or_text!(Rebuild: Every(u64), StepLength: Fixed(f64));
+pub(super) use as_number_or_text;
+
+as_number_or_text!(Rebuild: Every(u64));
 
 /// Lets serde read and write values as text.
 macro_rules! as_text {
