@@ -9,7 +9,7 @@ const MOST_PART: f32 = 0.97;
 const WIDEST: f32 = 32.0;
 // See glow.rs.
 const LEAST_VOID: f32 = 4.0;
-const VOID: f32 = 0.11;
+const VOID: f32 = 0.14;
 const LEAST_SHARPENING: f32 = 0.5;
 const MOST_SHARPENING: f32 = 1.5;
 
@@ -147,8 +147,7 @@ fn fs_refine(@builtin(position) position: vec4f) -> @location(0) vec4f {
     // Less light than the chance of the number of bodies explains is an edge.
     let lacking = max(intensity(coarse) - (fine.r + fine.g + fine.b) * (1.0 / 3.0), 0.0);
     let square = select(0.0, lacking * lacking * crowded, cell >= LEAST_VOID);
-    let beyond = square / max(VOID * intensity(coarse), 1e-30);
-    let void_part = 1.0 - 1.0 / (1.0 + beyond * beyond);
+    let void_part = square / max(square + VOID * intensity(coarse), 1e-30);
     let part = max(enough(intensity(coarse) * crowded), void_part);
     let light = mix(coarse.rgb, fine, mix(least, MOST_PART, part));
     let neighbourhood = (light.r + light.g + light.b) * (1.0 / 3.0) + smoothing.dimmest;

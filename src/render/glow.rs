@@ -46,8 +46,8 @@ pub const WIDEST: f32 = 32.0;
 /// the gaps between bodies.
 pub const LEAST_VOID: f32 = 4.0;
 /// The variance of a pixel's number of bodies relative to its mean, in units of `ENOUGH`, at which
-/// a lack of light is half trusted: twelve times that of a kernel as wide as three pixels.
-pub const VOID: f32 = 0.11;
+/// a lack of light is half trusted: fifteen times that of a kernel as wide as three pixels.
+pub const VOID: f32 = 0.14;
 /// Bounds of [`sharpening`], so that noise grows little and no ring is black.
 pub const SHARPENING: [f32; 2] = [0.5, 1.5];
 /// Bodies within a pixel of a level at which its weight is a half: their number then fluctuates by
@@ -162,17 +162,14 @@ impl Smoothing {
     /// light there is `coarse`, where a pixel of the level is `cell` pixels of the shrunk picture.
     ///
     /// A wide kernel spreads light around an edge into the dark. Where the level has less light than
-    /// the chance of its number of bodies explains, it is right. The weight is that of Wiener's filter
-    /// with squares of the variances, which trusts chance less and real voids more: few bodies lose
-    /// less of their faint light, and the sky around a bright nucleus is darker.
+    /// the chance of its number of bodies explains, it is right: the weight of Wiener's filter.
     #[inline(always)]
     pub fn part(&self, coarse: f32, fine: f32, cell: f32) -> f32 {
         let least = at_most(at_least(self.least_part, cell / WIDEST), MOST_PART);
         let crowded = self.crowding * (cell * cell);
         let lacking = at_least(coarse - fine, 0.0);
         let square = if cell >= LEAST_VOID { lacking * lacking * crowded } else { 0.0 };
-        let excess = square / at_least(VOID * coarse, 1e-30);
-        let void = 1.0 - 1.0 / (1.0 + excess * excess);
+        let void = square / at_least(square + VOID * coarse, 1e-30);
         least + (MOST_PART - least) * at_least(enough(coarse * crowded), void)
     }
 
