@@ -124,12 +124,14 @@ pub fn main(args: &Args) -> Result<Ended> {
         found.snapshot.notes.push(note);
     }
     let log_state = match &log {
-        Some(log) => (log.ends_with(found.step)?, log.initial()),
+        // By its bits: a number that is read from JSON may differ in the last one.
+        Some(log) => (log.ends_with(found.step)?, log.initial().map(f64::to_bits)),
         None => (false, None),
     };
-    let log_state: (bool, Option<f64>) =
+    let (ends_here, initial): (bool, Option<u64>) =
         serde_json::from_str(&ranks::broadcast(serde_json::to_string(&log_state)?)?)?;
-    let log = log.unwrap_or_else(|| EnergyLog::elsewhere(log_state.0, log_state.1));
+    let initial = initial.map(f64::from_bits);
+    let log = log.unwrap_or_else(|| EnergyLog::elsewhere(ends_here, initial));
     together::watch_ranks()?;
     run::record(&mut sim, &folder, log, found.snapshot, args.json)
 }
