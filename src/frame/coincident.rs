@@ -43,7 +43,7 @@ pub fn coincident(frame: &Frame, position: &[DVec3]) -> usize {
 /// A rank is gone.
 pub(crate) fn coincident_of_all(ranks: &Ranks, frame: &Frame, position: &[DVec3]) -> Result<usize> {
     const SAMPLES: usize = 1024;
-    const PIECE: usize = 1 << 16;
+    const CHUNK: usize = 1 << 16;
     let of = |i: usize| along(frame, position[i]);
     let samples = (0..position.len()).step_by(position.len().div_ceil(SAMPLES).max(1));
     let mut sampled: Vec<f64> =
@@ -52,11 +52,11 @@ pub(crate) fn coincident_of_all(ranks: &Ranks, frame: &Frame, position: &[DVec3]
     let part = sampled.len().div_ceil(ranks.size()).max(1);
     let ends: Vec<f64> = sampled.chunks(part).skip(1).map(|samples| samples[0]).collect();
     let part_of = |along: f64| ends.partition_point(|end| *end <= along);
-    // Of each piece of the bodies: those that each rank counts, and those in its halo. Two bodies at
+    // Of each chunk of the bodies: those that each rank counts, and those in its halo. Two bodies at
     // most a spacing apart have spacings that differ by a factor of at most 2.
-    let of_piece = |piece: &[DVec3]| {
+    let of_chunk = |chunk: &[DVec3]| {
         let (mut own, mut halo) = (vec![Vec::new(); ranks.size()], vec![Vec::new(); ranks.size()]);
-        for place in piece {
+        for place in chunk {
             let reach = 2.0 * REACH * frame.spacing(*place);
             let (along, place) = (along(frame, *place), place.to_array());
             let part = part_of(along);
@@ -66,13 +66,13 @@ pub(crate) fn coincident_of_all(ranks: &Ranks, frame: &Frame, position: &[DVec3]
         }
         [own, halo]
     };
-    let pieces: Vec<_> = position.par_chunks(PIECE).map(of_piece).collect();
+    let chunks: Vec<_> = position.par_chunks(CHUNK).map(of_chunk).collect();
     let [own, halo] = [0, 1].map(|which| {
         let of =
-            |rank: usize| pieces.iter().flat_map(|piece| &piece[which][rank]).copied().collect();
+            |rank: usize| chunks.iter().flat_map(|chunk| &chunk[which][rank]).copied().collect();
         (0..ranks.size()).into_par_iter().map(of).collect::<Vec<Vec<[f64; 3]>>>()
     });
-    drop(pieces);
+    drop(chunks);
     let exchange = |sent: Vec<Vec<[f64; 3]>>| -> Result<Vec<DVec3>> {
         let received = ranks.send_each(&sent)?;
         drop(sent);

@@ -97,7 +97,8 @@ impl LessonCluster {
         self.drawn((Some(depth), None), width, &words)
     }
 
-    /// The same with what acts at `alpha` on a body, the one `rank` from the middle outwards, and the numbers of both lists.
+    /// The same with what acts at `alpha` on a body, the one `rank` from the middle outwards, and the
+    /// numbers of both lists.
     ///
     /// # Errors
     ///

@@ -111,6 +111,18 @@ impl std::fmt::Display for Assignment {
 mod tests {
     use super::*;
 
+    /// Requests are sent to a page's worker as JSON.
+    #[test]
+    fn numbers_survive_json_to_the_last_bit() {
+        for gravity in [-0.24807142555205441, 43007.1, 4.300917270e-6, 0.1 + 0.2, f64::MIN_POSITIVE]
+        {
+            let request = InputRequest { gravity: Some(gravity), ..InputRequest::default() };
+            let text = serde_json::to_string(&request).unwrap();
+            let read: InputRequest = serde_json::from_str(&text).unwrap();
+            assert_eq!(read.gravity.map(f64::to_bits), Some(gravity.to_bits()), "{text}");
+        }
+    }
+
     #[test]
     fn counts_and_assignments() {
         assert_eq!(count("20k"), Ok(20_000));

@@ -124,13 +124,11 @@ pub fn main(args: &Args) -> Result<Ended> {
         found.snapshot.notes.push(note);
     }
     let log_state = match &log {
-        // By its bits: a number that is read from JSON may differ in the last one.
-        Some(log) => (log.ends_with(found.step)?, log.initial().map(f64::to_bits)),
+        Some(log) => (log.ends_with(found.step)?, log.initial()),
         None => (false, None),
     };
-    let (ends_here, initial): (bool, Option<u64>) =
+    let (ends_here, initial): (bool, Option<f64>) =
         serde_json::from_str(&ranks::broadcast(serde_json::to_string(&log_state)?)?)?;
-    let initial = initial.map(f64::from_bits);
     let log = log.unwrap_or_else(|| EnergyLog::elsewhere(ends_here, initial));
     together::watch_ranks()?;
     run::record(&mut sim, &folder, log, found.snapshot, args.json)

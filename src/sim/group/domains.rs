@@ -92,7 +92,8 @@ struct Domain {
     integrator: Box<dyn DeviceIntegrator>,
     how: How,
     spent: Spent,
-    /// Whether a step may take so long that it should be stopped half way; true before the first.
+    /// Whether a step may take so long that it should be stopped half way; true before the first
+    /// forces or steps.
     takes_long_steps: bool,
     /// The bodies before such a step.
     before: Option<PartBodies>,

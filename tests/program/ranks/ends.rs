@@ -211,6 +211,7 @@ fn block_steps_resume_after_a_killed_rank_with_same_bits() {
 }
 
 /// What happens to the ranks of a run.
+#[cfg(target_os = "linux")]
 #[derive(Clone, Copy, Debug)]
 enum Failure {
     /// One is killed.
@@ -221,6 +222,7 @@ enum Failure {
     Full,
 }
 
+#[cfg(target_os = "linux")]
 impl Failure {
     fn happen(self, launcher: &Launched) {
         let process = rank_processes(launcher)[1];

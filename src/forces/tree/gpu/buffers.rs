@@ -234,7 +234,7 @@ impl TreeBuffers {
         Ok(made)
     }
 
-    /// Gives their memory back now, though kernels are still bound to them, which must not be used again.
+    /// Frees their memory, though kernels are still bound to them: these must not be used again.
     pub(super) fn destroy(&self) {
         let Self { keys, order, sources, built_at, far_cells, groups, offsets, .. } = self;
         let Self { levels, numbers, starts, ranks, cell_open, cell_force, cell_box, .. } = self;

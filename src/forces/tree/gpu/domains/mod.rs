@@ -367,7 +367,7 @@ impl PartTree {
         self.stages.learnt.report.bodies = bodies;
     }
 
-    /// Gives the memory of its largest buffers back. Nothing but [`PartTree::continue_from`] may use it
+    /// Frees the memory of its largest buffers. Nothing but [`PartTree::continue_from`] may use it
     /// afterwards.
     ///
     /// # Errors
