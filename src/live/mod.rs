@@ -20,6 +20,7 @@ mod force_error;
 mod frame_pace;
 mod inspection;
 mod mailbox;
+mod mover;
 mod moves;
 mod on_device;
 mod on_worker;
@@ -32,7 +33,6 @@ mod tempo;
 mod tracking;
 mod worker;
 
-use std::any::Any;
 use std::sync::Arc;
 
 use glam::DVec4;
@@ -65,7 +65,8 @@ use cadence::{Cadence, CopyPurpose};
 use command::{Changed, KernelChange};
 use frame_pace::FramePace;
 use inspection::Inspection;
-use moves::{FrameSlice, Moves, Reached};
+use mover::Mover;
+use moves::{FrameSlice, Reached};
 use on_device::LiveOnDevice;
 use on_worker::OnWorker;
 use worker::WorkerSource;
@@ -73,7 +74,7 @@ use worker::WorkerSource;
 /// An interactive simulation: it takes commands and does a bounded slice of work per frame.
 pub struct Live {
     gpu: Arc<Gpu>,
-    mover: Box<dyn Moves>,
+    mover: Mover,
     settings: Settings,
     choice: Choice,
     /// The time step with its direction.
@@ -107,22 +108,6 @@ pub struct Live {
     frame_pace: FramePace,
 }
 
-impl dyn Moves {
-    /// The window's device, for what only that can do.
-    fn device(&self) -> Option<&LiveOnDevice> {
-        (self as &dyn Any).downcast_ref()
-    }
-
-    fn device_mut(&mut self) -> Option<&mut LiveOnDevice> {
-        (self as &mut dyn Any).downcast_mut()
-    }
-
-    /// The worker, for what only that can do.
-    fn worker(&self) -> Option<&OnWorker> {
-        (self as &dyn Any).downcast_ref()
-    }
-}
-
 /// Shortest pause between diagnostics.
 const REPORTS: Duration = Duration::from_millis(500);
 /// Shortest pause between checkpoints.
@@ -148,7 +133,7 @@ impl Live {
         settings.validate()?;
         settings.method = Some(choice.method);
         let count = bodies.len();
-        let mover: Box<dyn Moves> = match choice.kind {
+        let mover = match choice.kind {
             // A worker may wait for the number on which the next step depends; a frame may not.
             EngineKind::Gpu
                 if !settings.steps_on_host()
@@ -161,18 +146,18 @@ impl Live {
                 let simulation = Box::new(opening.await?);
                 settings.frame = simulation.settings().frame;
                 let source = WorkerSource::Devices(simulation);
-                Box::new(OnWorker::start(gpu, bodies, source, &settings)?)
+                Mover::Worker(Box::new(OnWorker::start(gpu, bodies, source, &settings)?))
             }
             EngineKind::Gpu if !settings.steps_on_host() => {
                 let mover = LiveOnDevice::open(Arc::clone(gpu), bodies, &settings).await?;
                 settings.frame = Some(mover.frame());
-                Box::new(mover)
+                Mover::Device(Box::new(mover))
             }
             kind => {
                 let (gpus, others) = (choice.gpu.as_ref(), &choice.others);
                 let engine = host_engine(kind, gpus, others, &settings).await?;
                 let source = WorkerSource::Engine(choice.clone(), engine);
-                Box::new(OnWorker::start(gpu, bodies, source, &settings)?)
+                Mover::Worker(Box::new(OnWorker::start(gpu, bodies, source, &settings)?))
             }
         };
         let (time, steps) = (settings.begins_at(), settings.steps_before);

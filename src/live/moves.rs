@@ -1,7 +1,6 @@
 //! The interface of what moves the bodies: frames that record steps on the window's device, or a
 //! worker.
 
-use std::any::Any;
 use std::sync::Arc;
 
 use super::cadence::CopyPurpose;
@@ -50,7 +49,7 @@ pub(super) struct Reached {
 
 /// Moves bodies while frames are drawn. No method blocks: results of long operations come back as
 /// [`Event`]s.
-pub(super) trait Moves: Any + Send {
+pub(super) trait Moves: Send {
     /// The engine and its adapter in one line.
     fn describe(&self) -> String;
 
@@ -82,14 +81,4 @@ pub(super) trait Moves: Any + Send {
 
     /// Whether it has work, or results for frames to take in, although no step is due.
     fn is_busy(&self) -> bool;
-
-    /// Whether a change is not in effect yet; meanwhile nothing moves.
-    fn is_changing(&self) -> bool {
-        false
-    }
-
-    /// Whether it has ended for good after an error, and its events have been taken.
-    fn has_ended(&self) -> bool {
-        false
-    }
 }

@@ -299,10 +299,6 @@ impl Moves for LiveOnDevice {
         is_pending || is_reporting || !self.state.is_between_steps() || !self.bodies.is_idle()
     }
 
-    fn is_changing(&self) -> bool {
-        self.changing.is_some()
-    }
-
     fn drawn(&self) -> Drawn<'_> {
         let BodyBuffers { position_mass, velocity, acceleration, .. } = self.state.buffers();
         let frame = self.state.frame_at(self.clock.time());
@@ -379,6 +375,11 @@ impl Moves for LiveOnDevice {
 
 /// What only frames on a device need.
 impl LiveOnDevice {
+    /// Whether a change is not in effect yet; meanwhile nothing moves.
+    pub fn is_changing(&self) -> bool {
+        self.changing.is_some()
+    }
+
     /// The result of a change, once. After an error nothing is changed.
     pub fn take_change(&mut self) -> Option<Result<()>> {
         // The energy before a change of softening must be reported first: the jump is the

@@ -97,6 +97,12 @@ impl OnWorker {
     pub fn parts(&self) -> &[DevicePart] {
         &self.parts
     }
+
+    /// Whether it has failed and its events have been taken.
+    pub fn has_ended(&self) -> bool {
+        let outbox = lock(&self.link.shared.outbox);
+        outbox.ended && outbox.events.is_empty()
+    }
 }
 
 impl Moves for OnWorker {
@@ -174,10 +180,5 @@ impl Moves for OnWorker {
         let outbox = lock(&shared.outbox);
         let has_results = outbox.points.is_some() || !outbox.events.is_empty();
         has_results || outbox.done != self.known || works && !outbox.ended
-    }
-
-    fn has_ended(&self) -> bool {
-        let outbox = lock(&self.link.shared.outbox);
-        outbox.ended && outbox.events.is_empty()
     }
 }

@@ -1,6 +1,5 @@
-//! The cells of a tree and what acts on one body, projected along the z axis, as a picture: the diagram
-//! of the window's tab Tree
-//! for pages.
+//! The cells of a tree and what acts on one body, projected along the z axis, as a picture: the
+//! diagram of the window's tab Tree, for pages.
 
 use glam::DVec3;
 
