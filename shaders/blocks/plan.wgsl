@@ -30,6 +30,13 @@ fn slices(width: u32, sinks: u32, threads: u32, tile: u32) -> u32 {
 
 @compute @workgroup_size(1)
 fn main() {
+    if block.shares == 1u && state.waiting == 0u {
+        for (var at = 0u; at < 2u + 3u * block.pieces; at += 1u) {
+            dispatch(at, 0u, 1u);
+        }
+        atomicStore(&state.taken, 0u);
+        return;
+    }
     if state.members > 0u {
         state.now = state.next;
         state.last_members = state.members;
@@ -51,7 +58,7 @@ fn main() {
             members += atomicLoad(&state.levels[level]);
         }
     }
-    state.waiting = select(0u, members, members > block.alone);
+    state.waiting = select(0u, members, members > block.alone || block.shares == 1u);
     members = select(members, 0u, members > block.alone);
     state.members = members;
     atomicStore(&state.taken, 0u);

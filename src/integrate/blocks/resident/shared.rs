@@ -3,17 +3,22 @@
 //! rest from the others through the host. Every body's sums have the same order as on one device,
 //! so the bits are those of one.
 //!
-//! The plan on the device stops before a block that is to be shared (`BlockState::waiting`). The
+//! The plan on the device stops before a block that is to be shared (`BlockState::waiting`). Its forces
+//! are then computed in the same submission, so the host waits once for each such block. The
 //! slices are those of the whole block. Members agree whether to stop at that point, or after some
 //! hundreds of blocks that were not shared.
 
-use web_time::Instant;
+use std::ops::Range;
 
+use web_time::Instant;
+use wgpu::util::StagingBelt;
+
+use super::kernels::BlockBuffers;
 use super::{NONE, Resident};
 use crate::error::{Error, Result};
 use crate::exchange::{Exchange, Member};
 use crate::gpu::layout::{BlockParams, BlockState};
-use crate::gpu::{DeviceClass, DevicePart, Share, Spent, read_each};
+use crate::gpu::{DeviceClass, DevicePart, Readback, Share, Spent};
 use crate::integrate::blocks::SharedBlocks;
 use crate::stop;
 
@@ -24,6 +29,9 @@ pub(super) struct SharedState {
     row: u32,
     /// Whether a block has received forces that are still to be used.
     has_received: bool,
+    /// Copies of these forces, and the memory from which they are made.
+    received: Option<wgpu::CommandEncoder>,
+    staging: StagingBelt,
     /// Number of this device's sinks in the last such block.
     last_own: usize,
     /// The number of blocks taken, as counted by [`Resident::taken`], at the last synchronisation.
@@ -32,6 +40,9 @@ pub(super) struct SharedState {
     /// Time spent since the last report.
     since_report: Spent,
 }
+
+/// Bytes of a staging buffer for received forces.
+const STAGING: u64 = 1 << 20;
 
 /// Blocks with more interactions than this are shared: computing one of this size takes a device
 /// twice as long as an exchange.
@@ -63,7 +74,7 @@ impl Resident {
         self.common.alone = most.min(u64::from(u32::MAX)) as u32;
         self.params.clear();
         self.params.offset_of(self.common);
-        let shared = BlockParams { alone: u32::MAX, parts, part, ..self.common };
+        let shared = BlockParams { alone: u32::MAX, parts, part, shares: 1, ..self.common };
         let row = self.params.offset_of(shared);
         self.params.upload(&self.gpu);
         let last_sync = self.taken();
@@ -72,6 +83,8 @@ impl Resident {
             member,
             row,
             has_received: false,
+            received: None,
+            staging: StagingBelt::new(self.gpu.device.clone(), STAGING),
             last_own: 0,
             last_sync,
             spent,
@@ -148,83 +161,113 @@ impl Resident {
         }
     }
 
-    /// Computes this device's range of the pending block, and receives the ranges of the others.
+    /// Records the forces on this device's range of a block that waits to be shared. Does nothing if
+    /// none waits.
+    pub(super) fn begin_shared(&self, pass: &mut wgpu::ComputePass<'_>) {
+        let Some(SharedState { row, .. }) = self.shared else { return };
+        self.kernels.plan.set(pass, &[row]);
+        pass.dispatch_workgroups(1, 1, 1);
+        self.kernels.predict.set(pass, &[0, row]);
+        self.indirect(pass, 0);
+        self.kernels.share.set(pass, &[row]);
+        pass.dispatch_workgroups(1, 1, 1);
+        self.forces(pass);
+    }
+
+    /// The sinks of a shared block and the forces on them that are read with the state: a little more
+    /// than the last time, since their number is known only afterwards.
+    pub(super) fn shared_ranges(&self) -> Vec<(&wgpu::Buffer, Range<u64>)> {
+        let Some(SharedState { last_own, .. }) = self.shared else { return Vec::new() };
+        self.ranges_of(0..(last_own + last_own / 8 + 64).min(self.count))
+    }
+
+    fn ranges_of(&self, sinks: Range<usize>) -> Vec<(&wgpu::Buffer, Range<u64>)> {
+        let bytes = |words: usize| 4 * (words * sinks.start) as u64..4 * (words * sinks.end) as u64;
+        let BlockBuffers { itself, sums, sum_words, .. } = &self.buffers;
+        vec![(itself, bytes(1)), (sums, bytes(*sum_words))]
+    }
+
+    /// The forces that were received last, to be copied before the next submission.
+    pub(super) fn received(&mut self) -> Option<wgpu::CommandBuffer> {
+        let SharedState { staging, received, .. } = self.shared.as_mut()?;
+        let encoder = received.take()?;
+        staging.finish();
+        Some(encoder.finish())
+    }
+
+    /// Makes the memory of these copies usable again, after the submission.
+    pub(super) fn recall_staging(&mut self) {
+        if let Some(shared) = &mut self.shared {
+            shared.staging.recall();
+        }
+    }
+
+    /// Exchanges the forces of the block that has just been begun; `read` is what
+    /// [`Resident::take_blocks`] has read.
     ///
     /// # Errors
     /// [`Error::Stopped`], on all devices together; the device failed; another one failed.
-    pub(super) async fn compute_shared(&mut self) -> Result<()> {
-        let Some(SharedState { row, last_own, .. }) = self.shared else { return Ok(()) };
-        let members = self.last_state.waiting as usize;
-        self.gpu.submit_pass(|pass| {
-            self.kernels.plan.set(pass, &[row]);
-            pass.dispatch_workgroups(1, 1, 1);
-            self.kernels.predict.set(pass, &[0, row]);
-            self.indirect(pass, 0);
-            self.kernels.share.set(pass, &[row]);
-            pass.dispatch_workgroups(1, 1, 1);
-            self.forces(pass);
-        });
-        // The number of this device's own sinks is known only afterwards; the read-ahead assumes as
-        // many as last time.
-        let state_words = size_of::<BlockState>() / 4;
-        let most = self.count.min(members);
-        let mut guess = (last_own + last_own / 8 + 64).min(most);
-        let (own, itself, sums) = loop {
-            let Self { buffers, gpu, .. } = &*self;
-            let sums = (&buffers.sums, guess * buffers.sum_words);
-            let ranges = [(&buffers.state, state_words), (&buffers.itself, guess), sums];
-            let mut read = read_each::<u32>(gpu, &ranges).await?;
-            let state: BlockState = bytemuck::pod_read_unaligned(bytemuck::cast_slice(&read[0]));
-            let own = state.taken as usize;
-            if own <= guess {
-                let sums = read.swap_remove(2);
-                break (own, read.swap_remove(1), sums);
+    pub(super) async fn exchange_shared(&mut self, mut read: Vec<Vec<u32>>) -> Result<()> {
+        let BlockState { members, taken: own, .. } = self.last_state;
+        let (members, own, words) = (members as usize, own as usize, self.buffers.sum_words);
+        let guess = read[1].len();
+        if own > guess {
+            let ranges = self.ranges_of(guess..own);
+            let mut readback = Readback::default();
+            readback.copy(&self.gpu, &ranges).await?;
+            for (all, rest) in read[1..].iter_mut().zip(readback.arrive::<u32>().await?) {
+                all.extend(rest);
             }
-            guess = own.min(most);
-        };
-        let (words, taken) = (self.buffers.sum_words, self.taken());
+        }
+        let taken = self.taken();
         let Some(shared) = &mut self.shared else { return Ok(()) };
         shared.last_own = own;
         let begun = Instant::now();
         // All devices receive a stop at the same block.
-        let count = if stop::is_wanted() { NONE } else { own as u32 };
-        let all = vec![size_of::<u32>(); shared.member.members()];
-        let mut counts = Vec::with_capacity(all.len());
-        shared.member.all_gather(&count.to_le_bytes(), &all, &mut |_, received| {
-            counts.push(bytemuck::pod_read_unaligned::<u32>(received));
-        })?;
-        if counts.contains(&NONE) {
+        let mine = match stop::is_wanted() {
+            true => vec![NONE],
+            false => [&[own as u32], &read[1][..own], &read[2][..own * words]].concat(),
+        };
+        let all = shared.member.gather_messages(bytemuck::cast_slice(&mine))?;
+        let number_in = |message: &[u8]| bytemuck::pod_read_unaligned::<u32>(&message[..4]);
+        if all.iter().any(|message| number_in(message) == NONE) {
             self.abandon().await?;
             return Err(Error::Stopped);
         }
-        let bytes: Vec<usize> = counts.iter().map(|n| *n as usize * (1 + words) * 4).collect();
-        let mut mine = itself[..own].to_vec();
-        mine.extend_from_slice(&sums[..own * words]);
         let me = shared.member.member();
-        let mut at = own;
-        let (buffers, queue) = (&self.buffers, &self.gpu.queue);
-        shared.member.all_gather(bytemuck::cast_slice(&mine), &bytes, &mut |k, received| {
-            if k == me || received.is_empty() {
-                return;
+        let mut encoder = self.gpu.device.create_command_encoder(&Default::default());
+        let mut write = |buffer: &wgpu::Buffer, at: usize, bytes: &[u8]| {
+            if let Some(size) = wgpu::BufferSize::new(bytes.len() as u64) {
+                let staging = &mut shared.staging;
+                staging
+                    .write_buffer(&mut encoder, buffer, 4 * at as u64, size)
+                    .copy_from_slice(bytes);
             }
-            let n = counts[k] as usize;
-            let (itself, sums) = received.split_at(4 * n);
-            queue.write_buffer(&buffers.itself, 4 * at as u64, itself);
-            queue.write_buffer(&buffers.sums, (4 * words * at) as u64, sums);
+        };
+        let mut at = own;
+        for message in all.iter().enumerate().filter(|(k, _)| *k != me).map(|(_, message)| message)
+        {
+            let n = number_in(message) as usize;
+            let (itself, sums) = message[4..].split_at(4 * n);
+            if at + n <= members {
+                write(&self.buffers.itself, at, itself);
+                write(&self.buffers.sums, words * at, sums);
+            }
             at += n;
-        })?;
+        }
         if at != members {
             let what = format!("the devices have found {at} bodies of a block of {members}");
             return Err(Error::Device(what));
         }
+        shared.received = Some(encoder);
         shared.spent.blocks += 1;
         shared.spent.body_steps += members as u64;
-        shared.spent.bytes += bytes.iter().sum::<usize>() as u64;
+        shared.spent.bytes += all.iter().map(|message| message.len() as u64 - 4).sum::<u64>();
         let secs = begun.elapsed().as_secs_f64();
         shared.spent.secs += secs;
         shared.since_report.exchanges += secs;
         shared.has_received = true;
-        shared.last_sync = taken.wrapping_add(1);
+        shared.last_sync = taken;
         Ok(())
     }
 
@@ -232,7 +275,7 @@ impl Resident {
     async fn abandon(&mut self) -> Result<()> {
         let members = std::mem::offset_of!(BlockState, members) as u64;
         self.gpu.queue.write_buffer(&self.buffers.state, members, &[0; 4]);
-        self.last_state.members = 0;
+        (self.last_state.members, self.last_state.waiting) = (0, 0);
         self.gpu.check()
     }
 }
