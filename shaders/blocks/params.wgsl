@@ -43,7 +43,7 @@ struct BlockParams {
     // This device's part of the sinks of a block: bodies whose number is `part` more than a multiple of `parts`.
     parts: u32,
     part: u32,
-    // Nothing is planned but a block that waits to be shared.
+    // Whether a block is planned only if it is shared.
     shares: u32,
 }
 

@@ -241,12 +241,12 @@ impl Resident {
         Ok(())
     }
 
-    /// Takes up to `blocks` blocks, begins one that is to be shared, and reads the state, and what
-    /// [`Resident::shared_ranges`] names, in one submission.
+    /// Takes up to `blocks` blocks, and exchanges the forces of a shared one that comes next, after a
+    /// single submission.
     ///
     /// # Errors
-    /// The device failed.
-    async fn take_blocks(&mut self, blocks: u32) -> Result<Vec<Vec<u32>>> {
+    /// The device failed; those of exchanges.
+    async fn take_blocks(&mut self, blocks: u32) -> Result<()> {
         let gpu = Arc::clone(&self.gpu);
         let mut encoder = gpu.device.create_command_encoder(&Default::default());
         {
@@ -259,17 +259,26 @@ impl Resident {
         }
         let mut readback = std::mem::take(&mut self.readback);
         let state = (&self.buffers.state, 0..size_of::<BlockState>() as u64);
-        let ranges: Vec<_> = std::iter::once(state).chain(self.shared_ranges()).collect();
+        let ranges: Vec<_> = std::iter::once(state).chain(self.expected_forces()).collect();
         readback.record(&gpu.device, &mut encoder, &ranges);
         let received = self.received();
         let submission = gpu.queue.submit(received.into_iter().chain([encoder.finish()]));
         readback.submitted();
         self.recall_staging();
         gpu.finish_within(submission, PATIENCE).await?;
-        let read = readback.arrive().await?;
+        let look = |read: &[&[u32]]| {
+            self.last_state = bytemuck::pod_read_unaligned(bytemuck::cast_slice(read[0]));
+            match read[1..] {
+                [itself, sums] if self.last_state.waiting > 0 => self.exchange_read(itself, sums),
+                _ => Ok(None),
+            }
+        };
+        let more = readback.arrive_as(look).await??;
         self.readback = readback;
-        self.last_state = bytemuck::pod_read_unaligned(bytemuck::cast_slice(&read[0]));
-        Ok(read)
+        match more {
+            Some(first) => self.exchange_more(first).await,
+            None => Ok(()),
+        }
     }
 
     fn block(&self, pass: &mut wgpu::ComputePass<'_>) {

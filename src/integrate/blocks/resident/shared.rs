@@ -3,8 +3,8 @@
 //! rest from the others through the host. Every body's sums have the same order as on one device,
 //! so the bits are those of one.
 //!
-//! The plan on the device stops before a block that is to be shared (`BlockState::waiting`). Its forces
-//! are then computed in the same submission, so the host waits once for each such block. The
+//! The plan on the device stops before a block that is to be shared (`BlockState::waiting`). Another
+//! plan at the end of each submission begins it, so the host waits once for each such block. The
 //! slices are those of the whole block. Members agree whether to stop at that point, or after some
 //! hundreds of blocks that were not shared.
 
@@ -74,7 +74,7 @@ impl Resident {
         self.common.alone = most.min(u64::from(u32::MAX)) as u32;
         self.params.clear();
         self.params.offset_of(self.common);
-        let shared = BlockParams { alone: u32::MAX, parts, part, shares: 1, ..self.common };
+        let shared = BlockParams { parts, part, shares: 1, ..self.common };
         let row = self.params.offset_of(shared);
         self.params.upload(&self.gpu);
         let last_sync = self.taken();
@@ -161,8 +161,7 @@ impl Resident {
         }
     }
 
-    /// Records the forces on this device's range of a block that waits to be shared. Does nothing if
-    /// none waits.
+    /// Records the forces on this device's range of the next block, if that is to be shared.
     pub(super) fn begin_shared(&self, pass: &mut wgpu::ComputePass<'_>) {
         let Some(SharedState { row, .. }) = self.shared else { return };
         self.kernels.plan.set(pass, &[row]);
@@ -176,7 +175,7 @@ impl Resident {
 
     /// The sinks of a shared block and the forces on them that are read with the state: a little more
     /// than the last time, since their number is known only afterwards.
-    pub(super) fn shared_ranges(&self) -> Vec<(&wgpu::Buffer, Range<u64>)> {
+    pub(super) fn expected_forces(&self) -> Vec<(&wgpu::Buffer, Range<u64>)> {
         let Some(SharedState { last_own, .. }) = self.shared else { return Vec::new() };
         self.ranges_of(0..(last_own + last_own / 8 + 64).min(self.count))
     }
@@ -202,67 +201,91 @@ impl Resident {
         }
     }
 
-    /// Exchanges the forces of the block that has just been begun; `read` is what
-    /// [`Resident::take_blocks`] has read.
+    /// Exchanges the forces of the block that has just begun, if all that this device has of them were
+    /// read; otherwise returns those that were.
     ///
     /// # Errors
-    /// [`Error::Stopped`], on all devices together; the device failed; another one failed.
-    pub(super) async fn exchange_shared(&mut self, mut read: Vec<Vec<u32>>) -> Result<()> {
-        let BlockState { members, taken: own, .. } = self.last_state;
-        let (members, own, words) = (members as usize, own as usize, self.buffers.sum_words);
-        let guess = read[1].len();
-        if own > guess {
-            let ranges = self.ranges_of(guess..own);
-            let mut readback = Readback::default();
-            readback.copy(&self.gpu, &ranges).await?;
-            for (all, rest) in read[1..].iter_mut().zip(readback.arrive::<u32>().await?) {
-                all.extend(rest);
-            }
+    /// As of [`Resident::exchange`].
+    pub(super) fn exchange_read(
+        &mut self,
+        itself: &[u32],
+        sums: &[u32],
+    ) -> Result<Option<[Vec<u32>; 2]>> {
+        let (own, words) = (self.last_state.taken as usize, self.buffers.sum_words);
+        match own > itself.len() {
+            true => Ok(Some([itself.to_vec(), sums.to_vec()])),
+            false => self.exchange(&itself[..own], &sums[..own * words]).map(|()| None),
         }
-        let taken = self.taken();
+    }
+
+    /// [`Resident::exchange_read`] with forces of which only the first were read.
+    ///
+    /// # Errors
+    /// The device failed; as of [`Resident::exchange`].
+    pub(super) async fn exchange_more(
+        &mut self,
+        [mut itself, mut sums]: [Vec<u32>; 2],
+    ) -> Result<()> {
+        let mut readback = Readback::default();
+        let rest = self.ranges_of(itself.len()..self.last_state.taken as usize);
+        readback.copy(&self.gpu, &rest).await?;
+        let rest = readback.arrive::<u32>().await?;
+        itself.extend_from_slice(&rest[0]);
+        sums.extend_from_slice(&rest[1]);
+        self.exchange(&itself, &sums)
+    }
+
+    /// Sends the others the forces on this device's sinks of a block, and receives theirs.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`], on all devices together; another one failed.
+    fn exchange(&mut self, itself: &[u32], sums: &[u32]) -> Result<()> {
+        let (taken, members) = (self.taken(), self.last_state.members as usize);
+        let words = self.buffers.sum_words;
         let Some(shared) = &mut self.shared else { return Ok(()) };
-        shared.last_own = own;
+        shared.last_own = itself.len();
         let begun = Instant::now();
         // All devices receive a stop at the same block.
-        let mine = match stop::is_wanted() {
-            true => vec![NONE],
-            false => [&[own as u32], &read[1][..own], &read[2][..own * words]].concat(),
-        };
-        let all = shared.member.gather_messages(bytemuck::cast_slice(&mine))?;
-        let number_in = |message: &[u8]| bytemuck::pod_read_unaligned::<u32>(&message[..4]);
-        if all.iter().any(|message| number_in(message) == NONE) {
-            self.abandon().await?;
-            return Err(Error::Stopped);
-        }
+        let count = if stop::is_wanted() { NONE } else { itself.len() as u32 };
+        let mine = [&count.to_le_bytes(), bytemuck::cast_slice(itself), bytemuck::cast_slice(sums)];
         let me = shared.member.member();
         let mut encoder = self.gpu.device.create_command_encoder(&Default::default());
+        let (buffers, staging) = (&self.buffers, &mut shared.staging);
         let mut write = |buffer: &wgpu::Buffer, at: usize, bytes: &[u8]| {
             if let Some(size) = wgpu::BufferSize::new(bytes.len() as u64) {
-                let staging = &mut shared.staging;
-                staging
-                    .write_buffer(&mut encoder, buffer, 4 * at as u64, size)
-                    .copy_from_slice(bytes);
+                let mut view = staging.write_buffer(&mut encoder, buffer, 4 * at as u64, size);
+                view.copy_from_slice(bytes);
             }
         };
-        let mut at = own;
-        for message in all.iter().enumerate().filter(|(k, _)| *k != me).map(|(_, message)| message)
-        {
-            let n = number_in(message) as usize;
-            let (itself, sums) = message[4..].split_at(4 * n);
+        let (mut at, mut bytes, mut stops) = (itself.len(), 0, false);
+        shared.member.gather_pieces(&mine, &mut |from, message| {
+            let (count, forces) = message.split_at(4);
+            let count: u32 = bytemuck::pod_read_unaligned(count);
+            stops |= count == NONE;
+            bytes += forces.len() as u64;
+            let n = count as usize;
+            if from == me || count == NONE {
+                return;
+            }
             if at + n <= members {
-                write(&self.buffers.itself, at, itself);
-                write(&self.buffers.sums, words * at, sums);
+                let (itself, sums) = forces.split_at(4 * n);
+                write(&buffers.itself, at, itself);
+                write(&buffers.sums, words * at, sums);
             }
             at += n;
+        })?;
+        shared.received = Some(encoder);
+        if stops {
+            self.abandon()?;
+            return Err(Error::Stopped);
         }
         if at != members {
             let what = format!("the devices have found {at} bodies of a block of {members}");
             return Err(Error::Device(what));
         }
-        shared.received = Some(encoder);
         shared.spent.blocks += 1;
         shared.spent.body_steps += members as u64;
-        shared.spent.bytes += all.iter().map(|message| message.len() as u64 - 4).sum::<u64>();
+        shared.spent.bytes += bytes;
         let secs = begun.elapsed().as_secs_f64();
         shared.spent.secs += secs;
         shared.since_report.exchanges += secs;
@@ -272,7 +295,7 @@ impl Resident {
     }
 
     /// Drops a block that has begun: its bodies have not been changed.
-    async fn abandon(&mut self) -> Result<()> {
+    fn abandon(&mut self) -> Result<()> {
         let members = std::mem::offset_of!(BlockState, members) as u64;
         self.gpu.queue.write_buffer(&self.buffers.state, members, &[0; 4]);
         (self.last_state.members, self.last_state.waiting) = (0, 0);
