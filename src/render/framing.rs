@@ -228,8 +228,8 @@ impl Camera {
         if 2 * crowd.len() < points.len() { points.to_vec() } else { crowd }
     }
 
-    /// The least distance from which the fraction `fraction` of the points is seen, without a
-    /// margin.
+    /// The least distance at which the fraction `fraction` of the points is in the picture, without
+    /// a margin.
     pub(super) fn holding(self, points: &[DVec3], fraction: f64, size: PictureSize) -> f64 {
         quantile(&mut self.needed_distances(points, 1.0, size), fraction)
     }

@@ -46,7 +46,7 @@ impl Image {
         image
     }
 
-    /// Whether PNG files of it are transparent where it is dark: seen over black they look like it.
+    /// Whether PNG files of it are transparent where it is dark: over black they look like it.
     #[must_use]
     pub(crate) fn transparent(self, is_transparent: bool) -> Self {
         Self { is_transparent, ..self }

@@ -109,7 +109,7 @@ pub struct Style {
     pub show_halo: bool,
     /// Size of bodies on the picture relative to the default, 0.1 to 10. Their light stays the same.
     pub sprite_size: f64,
-    /// How much stars of one component differ in tint and, as far as they are seen singly, in
+    /// How much stars of one component differ in tint and, as far as they are resolved, in
     /// brightness, 0 (alike) to 1.
     pub variety: f64,
     /// Brightens (positive) or darkens the exposure, in powers of two, -10 to 10.

@@ -28,8 +28,8 @@ pub struct Caption {
 }
 
 impl Caption {
-    /// Draws the captions on a picture of bodies with these components, seen by `camera` with
-    /// `look` at a time of the simulation.
+    /// Draws the captions on a picture of bodies with these components, by `camera` with `look`, at
+    /// a time of the simulation.
     pub fn draw(
         &self,
         image: &mut Image,

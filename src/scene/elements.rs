@@ -28,8 +28,8 @@ pub enum Anomaly {
     /// 360 degrees times the time since the pericentre over the period. Of a hyperbola: e sinh(H) - H
     /// in degrees, which is also proportional to the time. A parabola has none.
     Mean(f64),
-    /// The angle from the pericentre as seen from the central body. A hyperbola reaches only angles
-    /// below acos(-1/e) on both sides, a parabola those below 180.
+    /// The angle at the central body between the pericentre and the orbiting body. A hyperbola
+    /// reaches only angles below acos(-1/e) on both sides, a parabola those below 180.
     True(f64),
 }
 

@@ -44,8 +44,8 @@ pub struct Plan {
     pub by_number: bool,
     /// Number of gas bodies, and their median distance from their middle.
     pub gas: (usize, f64),
-    /// How flat the gas is: n . flatness n is the square of its projected area seen along n, about 1
-    /// for a disk seen face-on.
+    /// How flat the gas is: n . flatness n is the square of its area projected along n, about 1 for
+    /// a disk along its axis.
     pub flatness: DMat3,
     /// Strength of dust, 0 (none) to 1.
     pub dust: f64,
