@@ -48,7 +48,7 @@ fn mean_wish(s: Sizes) -> f32 {
     return 0.5 * (fourth + select(other, fourth, other == ALWAYS));
 }
 
-// How many times the noise is subtracted: not at all, once, and so often that what is left is far above it.
+// The multiple of the noise that is subtracted: 0, 1, and FAR_ABOVE, so that any remainder is far above the noise.
 fn left_out(i: u32) -> Real {
     return select(select(FAR_ABOVE, Real(1.0), i == 1u), Real(0.0), i == 0u);
 }
