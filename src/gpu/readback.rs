@@ -142,8 +142,8 @@ impl Readback {
         self.state = CopyState::Recorded;
     }
 
-    /// Copies these byte ranges (multiples of 4) of each buffer and waits for them. The readback must
-    /// be idle.
+    /// Copies these byte ranges (multiples of 4) of each buffer and waits for them. The readback
+    /// must be idle.
     ///
     /// # Errors
     /// The device was lost.

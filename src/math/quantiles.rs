@@ -13,12 +13,12 @@ const BITS: u32 = 14;
 /// Number of values that one core counts at a time.
 const RANGE: usize = 1 << 16;
 
-/// For each of `fractions` (0 to 1) the value at which that part of the weight of all is reached, in
-/// the order of [`f64::total_cmp`]. `of(k)` is the value and the weight (>= 0) of the k-th of this
-/// process's `n`. The largest value if rounding leaves a part unreached; 0 if there are none.
+/// For each of `fractions` (0 to 1) the value at which that part of the weight of all is reached,
+/// in the order of [`f64::total_cmp`]. `of(k)` is the value and the weight (>= 0) of the k-th of
+/// this process's `n`. The largest value if rounding leaves a part unreached; 0 if there are none.
 ///
-/// Weights are added as multiples of 2^-62 of the largest one, so that sums do not depend on who has
-/// which values.
+/// Weights are added as multiples of 2^-62 of the largest one, so that sums do not depend on who
+/// has which values.
 ///
 /// # Errors
 /// As of [`AllReduce`].

@@ -374,9 +374,9 @@ impl RunFolder {
         Ok(steps)
     }
 
-    /// The intact snapshot with the highest step, or those of its bodies that are in `rows`, if each
-    /// of several ranks has some. `first_problem` exchanges what is wrong with a snapshot: given this
-    /// rank's problem, it returns the first one of all ranks.
+    /// The intact snapshot with the highest step, or those of its bodies that are in `rows`, if
+    /// each of several ranks has some. `first_problem` exchanges what is wrong with a snapshot:
+    /// given this rank's problem, it returns the first one of all ranks.
     ///
     /// # Errors
     ///

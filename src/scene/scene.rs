@@ -199,8 +199,8 @@ impl Scene {
         }
     }
 
-    /// The number of bodies, if several processes can each make some of them: not those of files, nor
-    /// stars with masses or companions.
+    /// The number of bodies, if several processes can each make some of them: not those of files,
+    /// nor stars with masses or companions.
     pub(crate) fn n_if_divisible(&self) -> Option<usize> {
         let is_divisible = |source: &Source| match source {
             Source::Generator(_, _, stars) => stars.are_plain(),
@@ -268,9 +268,9 @@ impl Scene {
     }
 
     /// Makes the bodies. Generators whose parameter `softening` is not set get that of
-    /// [`Scene::run`]. The centre of mass is at rest at the origin, but with a field parts are where
-    /// they are placed; ids count from 0. `load` is
-    /// called for the files of parts, with paths that include the scene file's folder.
+    /// [`Scene::run`]. The centre of mass is at rest at the origin, but with a field parts are
+    /// where they are placed; ids count from 0. `load` is called for the files of parts, with paths
+    /// that include the scene file's folder.
     ///
     /// # Errors
     /// Those of `load` and of the generators; an orbit that cannot be started; bodies that
@@ -281,8 +281,8 @@ impl Scene {
         Ok(bodies)
     }
 
-    /// Makes the bodies of a portion. If that is not all, [`Scene::n_if_divisible`] has said how many
-    /// there are.
+    /// Makes the bodies of a portion. If that is not all, [`Scene::n_if_divisible`] has said how
+    /// many there are.
     ///
     /// # Errors
     /// Those of [`Scene::build_with`]; another process is gone.
@@ -362,8 +362,8 @@ impl Scene {
         Ok(bodies)
     }
 
-    /// Bodies in the units of their source, of which the scene's are `scales` times as large: those of
-    /// length and mass.
+    /// Bodies in the units of their source, of which the scene's are `scales` times as large: those
+    /// of length and mass.
     fn make(
         &self,
         source: &Source,

@@ -34,8 +34,9 @@ pub struct KernelConfig {
     /// window.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub uniform: bool,
-    /// Untiled, with the sources in registers: the threads of a subgroup load one each and pass them
-    /// on. On Apple's GPUs a subgroup moves four times as many bytes so as from workgroup memory.
+    /// Untiled, with the sources in registers: the threads of a subgroup load one each and pass
+    /// them on. On Apple's GPUs a subgroup moves four times as many bytes so as from workgroup
+    /// memory.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub broadcast: bool,
     /// With forces of two sinks in each operation, for even r. Potentials and softening 0 have the
