@@ -217,7 +217,7 @@ fn mark() -> usize {
 
 /// A log with a single writer: the first thread that appends becomes its owner. Only the owner
 /// writes entries; it then publishes their count, and the queue's reader reads the published
-/// entries. As soon as another thread sets particles, the log is disabled permanently, so all its
+/// entries. Once another thread sets particles, the log is disabled permanently, so all its
 /// entries precede those of other threads.
 #[derive(Default)]
 struct SingleWriterLog {

@@ -29,8 +29,8 @@ pub fn weighted_quantiles(
     fractions: &[f64],
 ) -> Result<Vec<f64>> {
     let largest = all_largest_of(all, n, |k| of(k).1)?;
-    // A power of 2, so products with it are exact. Each weight counts as 2^-62 more, which tells a
-    // value without weight from none.
+    // A power of 2, so products with it are exact. Each weight counts as 2^-62 more, so that a
+    // value of weight 0 differs from no value.
     let exponent = (largest.to_bits() >> 52).max(62);
     let scale = f64::from_bits((2046 + 62 - exponent).min(2046) << 52);
     let keyed = |k: usize| {

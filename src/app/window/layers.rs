@@ -49,7 +49,7 @@ struct Layer {
 }
 
 impl Layers {
-    /// Empty layers for a window of this format; `copies` tells whether its textures are copy
+    /// Empty layers for a window of this format; `copies` is whether its textures are copy
     /// targets.
     pub fn new(device: &wgpu::Device, format: wgpu::TextureFormat, copies: bool) -> Self {
         // The layers are dithered already.

@@ -170,10 +170,10 @@ impl KernelConfig {
         self.p * self.q
     }
 
-    /// Tiles requested from memory together, 1 to 4. If rows share a sink, a tile is soon done, and
-    /// a step of few bodies mostly waits for memory: on an H200 (driver 580) four tiles at once are
-    /// 1.25 times as fast at N = 1024 (p = 8, q = 32) and 1.14 times at 4096 (p = 16, q = 16), with
-    /// the same bits.
+    /// Tiles requested from memory together, 1 to 4. If rows share a sink, a tile takes little
+    /// time, and a step of few bodies mostly waits for memory: on an H200 (driver 580) four tiles
+    /// at once are 1.25 times as fast at N = 1024 (p = 8, q = 32) and 1.14 times at 4096 (p = 16,
+    /// q = 16), with the same bits.
     pub fn tiles_at_once(&self) -> u32 {
         let waits = self.q >= 8 && !self.untiled && self.dispatch != Dispatch::OneWorkgroup;
         if waits { (LOADED_BODIES / self.tile()).clamp(1, 4) } else { 1 }
