@@ -138,15 +138,15 @@ impl TreeConfig {
     }
 
     /// Whether far cells are expanded. Only the rule `acceleration` with quadrupoles bounds the
-    /// error of an expansion, and above [`MOST_ALPHA`] that error is not small.
+    /// error of an expansion, and above an alpha of 0.015 that error is not small (`far.rs`).
     pub fn expands(&self) -> bool {
         let is_strict =
             matches!(self.opening, Opening::Acceleration { alpha } if alpha <= MOST_ALPHA);
         self.far && is_strict && self.moments == MultipoleOrder::Quadrupole
     }
 
-    /// The opening rule of the walk. With expansions alpha is multiplied by [`INNER`], so that the
-    /// total error stays that of `alpha`.
+    /// The opening rule of the walk. With expansions alpha is multiplied by 0.85, so that the total
+    /// error stays that of `alpha` (`far.rs`).
     pub fn walked(&self) -> Opening {
         match self.opening {
             Opening::Acceleration { alpha } if self.expands() => {
