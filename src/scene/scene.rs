@@ -97,7 +97,8 @@ impl Scene {
 
     /// The TOML text of a built-in scene, a template for new ones.
     ///
-    /// Errors: an unknown name, with all known ones.
+    /// # Errors
+    /// An unknown name, with all known ones.
     pub fn builtin_text(name: &str) -> Result<&'static str> {
         let found = BUILT_IN.iter().find(|(known, _)| *known == name);
         found.map(|(_, text)| *text).ok_or_else(|| Error::unknown("scene", name, Self::names()))
@@ -105,7 +106,8 @@ impl Scene {
 
     /// The built-in scene with this name.
     ///
-    /// Errors: an unknown name, with all known ones.
+    /// # Errors
+    /// An unknown name, with all known ones.
     pub fn builtin(name: &str) -> Result<Self> {
         Self::from_toml(Self::builtin_text(name)?, Path::new(&format!("{name}.toml")))
     }
@@ -113,7 +115,8 @@ impl Scene {
     /// Reads a scene from the text of a TOML file. `path` is named in errors, and files of parts
     /// are looked for in its folder.
     ///
-    /// Errors: unknown keys, wrong types, values out of range; each names the line and what is
+    /// # Errors
+    /// Unknown keys, wrong types, values out of range; each names the line and what is
     /// allowed.
     pub fn from_toml(text: &str, path: &Path) -> Result<Self> {
         text::read(text, path)
@@ -149,7 +152,8 @@ impl Scene {
 
     /// Sets a parameter by its name in [`Scene::parameters`].
     ///
-    /// Errors: an unknown name or a value outside its range; the scene is then unchanged.
+    /// # Errors
+    /// An unknown name or a value outside its range; the scene is then unchanged.
     pub fn set(&mut self, name: &str, value: f64) -> Result<()> {
         let unknown = self.unknown(name);
         let (source, parameter) = match &mut self.contents {
@@ -216,7 +220,8 @@ impl Scene {
 
     /// Sets the total number of bodies. Generated parts share it in the old proportions.
     ///
-    /// Errors: a number outside the range; a scene with a fixed number; a part that is a file.
+    /// # Errors
+    /// A number outside the range; a scene with a fixed number; a part that is a file.
     pub fn set_n(&mut self, n: usize) -> Result<()> {
         check_count(n)?;
         let fixed = |why: &str| {
