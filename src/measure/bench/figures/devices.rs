@@ -39,8 +39,8 @@ const DT_MAX: f64 = 1.0 / 64.0;
 const BYTES: f64 = 16.0;
 /// Steps of a sample take about this many seconds.
 const SAMPLE_SECS: f64 = 0.1;
-/// Samples for one of other figures. Virtual machines whose processors others use too stop for 20
-/// to 200 ms now and then: short samples, many of which are without a stop.
+/// Samples for one of other figures. Virtual machines whose processors others use too stop for 20 to
+/// 200 ms now and then: short samples, many of which are without a stop.
 const SAMPLES: usize = 3;
 /// Bytes of a copy to the host.
 const COPIED: usize = 1 << 26;
@@ -457,8 +457,7 @@ fn samples(
             // Other programs may have held up the first more than the second.
             let timed = if difference > 0.2 * longer { difference } else { longer / 3.0 };
             costs = more.plus(-1.0, &costs).times(0.5);
-            // Likewise the part of the time that exchanges take, which is that of the longer
-            // advance.
+            // Likewise the part of the time that exchanges take, which is that of the longer advance.
             costs.exchanging = timed * more.exchanging / longer;
             all = timed;
         }
