@@ -62,6 +62,7 @@ pub const FILES: &[(&str, &str)] = texts![
     "measure/rsqrt.wgsl",
     "measure/storage.wgsl",
     "measure/tile.wgsl",
+    "render/ages.wgsl",
     "render/body_sprite.wgsl",
     "render/diagram.wgsl",
     "render/exposure.wgsl",

@@ -5,7 +5,7 @@
 //! forces ([`still`]).
 
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use glam::DVec3;
 
@@ -13,14 +13,14 @@ use crate::bodies::{Bodies, Component};
 use crate::error::{Error, Result, by_name};
 use crate::forces::direct::gpu::Masses;
 use crate::frame::Frame;
-use crate::gpu::{AdapterRequest, DeviceClass, Gpu, fine};
+use crate::gpu::{AdapterRequest, BodyBuffers, DeviceClass, Gpu, fine};
 use crate::render::paths::{self, Paths};
 use crate::render::writing::Caption;
 use crate::render::{
-    Camera, CameraMotion, ColourBy, DevicePoints, Director, Film, Follow, Image, Look, Painter,
-    PictureSize, Points, Scale, Style,
+    Adding, Camera, CameraMotion, ColourBy, DevicePoints, Director, Film, Follow, Image, Look,
+    Painter, PictureSize, Points, Scale, Style, Together,
 };
-use crate::sim::{EngineKind, Settings, Simulation, State, choose, host_engine};
+use crate::sim::{BodyPart, EngineKind, Settings, Simulation, State, choose, host_engine};
 
 /// The renderer of the pictures.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -98,9 +98,19 @@ pub struct Cinema {
     paths: Option<(Paths, Vec<[u8; 3]>)>,
     components: Vec<Component>,
     last_secs: Option<f64>,
-    /// Whether it paints on the device that holds the bodies.
-    shares_device: bool,
+    place: Place,
     described: String,
+}
+
+/// Where the bodies are when they are painted.
+enum Place {
+    /// In host memory.
+    Host,
+    /// On the painter's device.
+    Device,
+    /// On several devices, which add up their light on the first, that of the painter: the painters
+    /// of the others.
+    Parts(Vec<Mutex<Painter>>),
 }
 
 impl Cinema {
@@ -112,13 +122,18 @@ impl Cinema {
         renderer: Renderer,
     ) -> Result<Self> {
         let state = sim.state()?;
-        let shares_device = sim.device().is_some() && renderer != Renderer::Cpu;
         let look = Look::new(style, &state.bodies, Some(&state.acceleration))?;
-        // Of several devices that have parts of the bodies, the first one paints all.
+        // Of several devices that have parts of the bodies, the first one makes the picture.
         let has_parts = sim.choice().devices().count() > 1;
         let first = sim.choice().gpu.as_ref().filter(|_| has_parts);
         let device = sim.device().map(|(gpu, _)| gpu).or(first);
         let (painter, described) = painter(device, &sim.settings().adapter, size, renderer)?;
+        let place = match sim.device() {
+            _ if renderer == Renderer::Cpu => Place::Host,
+            Some(_) => Place::Device,
+            None if can_add_up(first, sim.len(), size) => others_painters(sim, size)?,
+            None => Place::Host,
+        };
         Ok(Self {
             painter,
             look,
@@ -127,7 +142,7 @@ impl Cinema {
             paths: None,
             components: state.bodies.components,
             last_secs: None,
-            shares_device,
+            place,
             described,
         })
     }
@@ -145,42 +160,91 @@ impl Cinema {
         time_secs: f64,
     ) -> Result<Image> {
         let times = (time_secs, sim.time());
-        let follows = self.look.follows_values();
-        let (mut image, camera) = if self.shares_device {
-            // Bodies are read back only for a camera that follows or directs, and for colours that
-            // adapt.
-            let stays = motion.follow == Follow::Nothing && !motion.directs;
-            let camera = if follows {
-                let State { bodies, acceleration, .. } = sim.state()?;
-                self.follow_values(&bodies, &acceleration, time_secs);
-                self.camera(motion, times, &bodies)?
-            } else {
-                let bodies = if stays { Bodies::default() } else { sim.bodies()? };
-                self.camera(motion, times, &bodies)?
-            };
-            let frame = sim.frame().expect("made with the bodies on a device");
-            let g = sim.settings().gravitational_constant;
-            let (_, buffers) = sim.device().expect("made with the bodies on it");
-            let points = DevicePoints {
-                pos_mass: &buffers.position_mass,
-                velocity: &buffers.velocity,
-                acceleration: Some(&buffers.acceleration),
-                count: buffers.count,
-                scale: Scale::on_device(&frame, g),
-            };
-            let points = Points::Device(points);
-            (self.painter.paint(points, &camera, &self.look, time_secs)?, camera)
-        } else if let Some((bodies, acceleration)) = sim.host() {
-            self.paint_host(bodies, acceleration, motion, times)?
-        } else {
-            let state = sim.state()?;
-            self.paint_host(&state.bodies, &state.acceleration, motion, times)?
+        let (mut image, camera) = match &self.place {
+            Place::Host => match sim.host() {
+                Some((bodies, acceleration)) => {
+                    self.paint_host(bodies, acceleration, motion, times)?
+                }
+                None => {
+                    let state = sim.state()?;
+                    self.paint_host(&state.bodies, &state.acceleration, motion, times)?
+                }
+            },
+            Place::Device | Place::Parts(_) => {
+                let camera = self.camera_of_devices(sim, motion, times)?;
+                (self.paint_on_devices(sim, &camera, time_secs)?, camera)
+            }
         };
         if let Some((paths, colours)) = &self.paths {
             paths.draw(&mut image, &camera, colours);
         }
         self.captions.draw(&mut image, (&camera, &self.look, &self.components), sim.time());
         Ok(image)
+    }
+
+    /// The camera for bodies on devices, which are read back only for a camera that follows or
+    /// directs, and for colours that adapt.
+    fn camera_of_devices(
+        &mut self,
+        sim: &mut Simulation,
+        motion: &CameraMotion,
+        times: (f64, f64),
+    ) -> Result<Camera> {
+        if self.look.follows_values() {
+            let State { bodies, acceleration, .. } = sim.state()?;
+            self.follow_values(&bodies, &acceleration, times.0);
+            return self.camera(motion, times, &bodies);
+        }
+        let stays = motion.follow == Follow::Nothing && !motion.directs;
+        let bodies = if stays { Bodies::default() } else { sim.bodies()? };
+        self.camera(motion, times, &bodies)
+    }
+
+    fn paint_on_devices(
+        &mut self,
+        sim: &mut Simulation,
+        camera: &Camera,
+        time_secs: f64,
+    ) -> Result<Image> {
+        let g = sim.settings().gravitational_constant;
+        let Place::Parts(others) = &mut self.place else {
+            let frame = sim.frame().expect("made with the bodies on a device");
+            let (_, buffers) = sim.device().expect("made with the bodies on it");
+            let points = points_of(buffers, buffers.count, Scale::on_device(&frame, g));
+            return self.painter.paint(Points::Device(points), camera, &self.look, time_secs);
+        };
+        let (frame, parts) = sim.parts().expect("made with the bodies on several devices");
+        let scale = Scale::on_device(&frame, g);
+        let first = Mutex::new(&mut self.painter);
+        let (look, image) = (&self.look, Mutex::new(None));
+        let locked = "no painter panics";
+        parts.on_each(&|part| {
+            let BodyPart { device, buffers, numbers, count, all, exchange } = part;
+            let points = points_of(buffers, count, scale);
+            let mut together = Together { exchange, all, numbers };
+            let painted = match device.checked_sub(1) {
+                None => first.lock().expect(locked).paint_together(
+                    points,
+                    camera,
+                    look,
+                    time_secs,
+                    &mut together,
+                ),
+                Some(other) => others[other].lock().expect(locked).paint_together(
+                    points,
+                    camera,
+                    look,
+                    time_secs,
+                    &mut together,
+                ),
+            };
+            if let Some(painted) = painted? {
+                *image.lock().expect(locked) = Some(painted);
+            }
+            Ok(())
+        })?;
+        let image = image.into_inner().expect(locked);
+        image.ok_or_else(|| Error::Device("no device has painted the picture".to_owned()))
     }
 
     /// Sets the captions of later pictures. Lines of maps have round numbers in their units.
@@ -231,6 +295,31 @@ impl Cinema {
         bodies: &Bodies,
     ) -> Result<Camera> {
         self.director.camera(motion, times, bodies, &self.look.style, self.painter.size())
+    }
+}
+
+/// Whether several devices, of which `first` is one, add up the light of their bodies as one device
+/// would; otherwise the first one paints all, which the host reads.
+fn can_add_up(first: Option<&Arc<Gpu>>, n: usize, size: PictureSize) -> bool {
+    let n = u32::try_from(n).unwrap_or(u32::MAX);
+    let adds = |gpu: &Arc<Gpu>| Adding::choose(&gpu.device, n, size) == Adding::Compute;
+    first.is_some_and(adds)
+}
+
+fn others_painters(sim: &mut Simulation, size: PictureSize) -> Result<Place> {
+    let Some((_, parts)) = sim.parts() else { return Ok(Place::Host) };
+    let painter = |gpu: &Arc<Gpu>| Ok(Mutex::new(Painter::gpu(&gpu.device, &gpu.queue, size)?));
+    Ok(Place::Parts(parts.devices().iter().skip(1).map(painter).collect::<Result<_>>()?))
+}
+
+/// The first `count` bodies of a device.
+fn points_of(buffers: &BodyBuffers, count: u32, scale: Scale) -> DevicePoints<'_> {
+    DevicePoints {
+        pos_mass: &buffers.position_mass,
+        velocity: &buffers.velocity,
+        acceleration: Some(&buffers.acceleration),
+        count,
+        scale,
     }
 }
 
@@ -372,4 +461,65 @@ pub fn shoot(
     }
     film.finish()?;
     Ok(filmed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::forces::Method;
+    use crate::scene::Scene;
+    use crate::settings::Domains;
+    use crate::sim::{ASKED_FOR, Choice};
+
+    /// Pictures of bodies on one device and on three that each have a part of them, with densities,
+    /// dust, streaks and trails: the same bits.
+    #[test]
+    fn pictures_added_up_by_several_devices_have_the_bits_of_one() {
+        let gpu = Gpu::open_blocking(&AdapterRequest::default()).expect("an adapter");
+        let mut scene = Scene::builtin("gas-collision").unwrap();
+        scene.set_n(3000).unwrap();
+        let bodies = scene.build().unwrap();
+        let settings = |domains| Settings {
+            softening: 0.05,
+            dt: 0.01,
+            engine: EngineKind::Gpu,
+            method: Some(Method::Tree),
+            domains,
+            ..Settings::default()
+        };
+        let size = PictureSize::new(200, 120).unwrap();
+        let plain = Style::default();
+        let styles = [
+            Style { streak_time: 0.3, trail_secs: 2.0, ..plain.clone() },
+            Style { colour_by: ColourBy::SurfaceDensity, ..plain.clone() },
+            Style { colour_by: ColourBy::Speed, gas: 0.0, dust: 0.0, ..plain },
+        ];
+        for style in styles {
+            let film = |devices: usize| -> Vec<Image> {
+                let mut choice =
+                    Choice::of(EngineKind::Gpu, Method::Tree, ASKED_FOR, Some(Arc::clone(&gpu)));
+                choice.others = vec![Arc::clone(&gpu); devices - 1];
+                let domains = if devices > 1 { Domains::On } else { Domains::Off };
+                let mut sim = Simulation::on(choice, bodies.clone(), settings(domains)).unwrap();
+                let mut cinema = Cinema::new(&mut sim, &style, size, Renderer::Auto).unwrap();
+                if devices > 1 {
+                    cinema.place = others_painters(&mut sim, size).unwrap();
+                    assert!(matches!(&cinema.place, Place::Parts(others) if others.len() == 2));
+                } else {
+                    cinema.painter.add_by(Some(Adding::Compute));
+                }
+                let mut pictures = Vec::new();
+                for k in 0..3 {
+                    let secs = 0.2 * f64::from(k);
+                    let motion = CameraMotion::default();
+                    pictures.push(cinema.picture(&mut sim, &motion, secs).unwrap());
+                    sim.step(1).unwrap();
+                }
+                pictures
+            };
+            let (one, several) = (film(1), film(3));
+            assert!(one == several, "{:?}", style.colour_by);
+            assert!(one[0] != one[1], "the bodies have moved");
+        }
+    }
 }

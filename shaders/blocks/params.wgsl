@@ -43,7 +43,8 @@ struct BlockParams {
     // This device's part of the sinks of a block: bodies whose number is `part` more than a multiple of `parts`.
     parts: u32,
     part: u32,
-    unused: u32,
+    // Whether a block is planned only if it is shared.
+    shares: u32,
 }
 
 // The state of the blocks. Times are whole ticks, dt_max / 2^44, since the present dt_max began, as
@@ -72,7 +73,7 @@ struct BlockState {
     // Steps that noise made longer, and the total number of halvings left out.
     lengthened: atomic<u32>,
     lengthened_levels: atomic<u32>,
-    // Bodies in the next block if it waits to be shared, otherwise 0.
+    // Bodies in the next block if it waits to be shared, or in this one if it is shared; otherwise 0.
     waiting: u32,
     // Bodies by level.
     levels: array<atomic<u32>, 46>,

@@ -30,29 +30,44 @@ fn slices(width: u32, sinks: u32, threads: u32, tile: u32) -> u32 {
 
 @compute @workgroup_size(1)
 fn main() {
-    if state.members > 0u {
-        state.now = state.next;
-        state.last_members = state.members;
-        state.blocks += 1u;
-        state.body_steps = plus_time(state.body_steps, vec2(state.members, 0u));
-    }
+    let is_done = state.members > 0u;
+    let now = select(state.now, state.next, is_done);
     var deepest = 0u;
     for (var level = 0u; level <= LEVELS; level += 1u) {
         if atomicLoad(&state.levels[level]) > 0u {
             deepest = level;
         }
     }
-    let next = plus_time(multiple_of(deepest, state.now), step_of(deepest));
+    let next = plus_time(multiple_of(deepest, now), step_of(deepest));
     let failed = atomicLoad(&state.lost) != NONE || atomicLoad(&state.too_short) != NONE;
+    let has_next = !failed && !is_after(next, state.end);
     var members = 0u;
-    if !failed && !is_after(next, state.end) {
-        state.next = next;
+    if has_next {
         for (var level = level_at(next); level <= LEVELS; level += 1u) {
             members += atomicLoad(&state.levels[level]);
         }
     }
-    state.waiting = select(0u, members, members > block.alone);
-    members = select(members, 0u, members > block.alone);
+    let is_shared = members > block.alone;
+    if block.shares == 1u && !is_shared {
+        // Another plan begins this block.
+        for (var at = 0u; at < 2u + 3u * block.pieces; at += 1u) {
+            dispatch(at, 0u, 1u);
+        }
+        atomicStore(&state.taken, 0u);
+        state.waiting = 0u;
+        return;
+    }
+    if is_done {
+        state.now = now;
+        state.last_members = state.members;
+        state.blocks += 1u;
+        state.body_steps = plus_time(state.body_steps, vec2(state.members, 0u));
+    }
+    if has_next {
+        state.next = next;
+    }
+    state.waiting = select(0u, members, is_shared);
+    members = select(members, 0u, is_shared && block.shares == 0u);
     state.members = members;
     atomicStore(&state.taken, 0u);
 

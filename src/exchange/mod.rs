@@ -75,6 +75,14 @@ pub trait Exchange: Send {
         gather_by_lengths(self, mine)
     }
 
+    /// All-gather of messages of any length, each of which is sent in pieces: `receive` is called with
+    /// that of each member, in the order of members.
+    fn gather_pieces(&mut self, mine: &[&[u8]], receive: &mut Reader<'_>) -> Result<()> {
+        let all = self.gather_messages(&mine.concat())?;
+        all.iter().enumerate().for_each(|(from, message)| receive(from, message));
+        Ok(())
+    }
+
     /// Aborts the group with a reason: pending and later calls of the other members fail.
     fn abort(&self, why: &str);
 

@@ -307,10 +307,19 @@ impl Exchange for Member {
         if self.team.members_of.len() > 1 {
             return gather_by_lengths(self, mine);
         }
-        write(&self.team.messages[self.exchanges % 2][self.own]).copy(&[mine]);
         let mut all = Vec::new();
-        self.exchange(false, Lengths::Any, &mut |_, received| all.push(received.to_vec()))?;
+        self.gather_pieces(&[mine], &mut |_, received| all.push(received.to_vec()))?;
         Ok(all)
+    }
+
+    fn gather_pieces(&mut self, mine: &[&[u8]], receive: &mut Reader<'_>) -> Result<()> {
+        if self.team.members_of.len() > 1 {
+            let all = self.gather_messages(&mine.concat())?;
+            all.iter().enumerate().for_each(|(from, message)| receive(from, message));
+            return Ok(());
+        }
+        write(&self.team.messages[self.exchanges % 2][self.own]).copy(mine);
+        self.exchange(false, Lengths::Any, receive)
     }
 
     fn deliver(

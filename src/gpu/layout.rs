@@ -139,7 +139,7 @@ pub struct BlockParams {
     pub alone: u32,
     pub parts: u32,
     pub part: u32,
-    pub unused: u32,
+    pub shares: u32,
 }
 
 /// The state of the blocks. See `shaders/blocks/params.wgsl`.

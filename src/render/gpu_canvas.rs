@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::adding::Adding;
-use super::camera::Camera;
+use super::camera::{Camera, View};
 use super::diagram::{Diagram, DiagramPass};
 use super::exposure_pass::{ExposurePass, ToneUniform};
 use super::glow::Smoothing;
@@ -12,9 +12,13 @@ use super::glow_pass::{GlowGroups, GlowPass};
 use super::image::PictureSize;
 use super::light::light_format;
 use super::look::Look;
+use super::medium::MediumUniform;
 use super::sky_pass::SkyPass;
+use super::splat::RadiusLimits;
 use super::sprites::{DevicePoints, SpritePass};
 use super::targets::Targets;
+#[cfg(not(target_arch = "wasm32"))]
+use super::together::Together;
 use super::tone_map::{Enlarged, ToneMapPass};
 use super::trail_pass::TrailPass;
 use super::trails::TrailClock;
@@ -56,6 +60,15 @@ pub struct GpuCanvas {
     covered_px: u32,
     /// The camera of the light in the textures; `None` if they hold none.
     held: Option<Camera>,
+}
+
+/// What the light of bodies depends on besides themselves.
+struct Seen {
+    view: View,
+    limits: RadiusLimits,
+    medium: Option<MediumUniform>,
+    /// The fraction of the trail that stays, if there are trails.
+    retained: Option<f32>,
 }
 
 impl GpuCanvas {
@@ -256,12 +269,72 @@ impl GpuCanvas {
             }
             None => Adding::choose(gpu.device, points.count, size),
         };
-        let overlapping = if look.style.colour_by.is_map() { u32::MAX } else { points.count };
+        let counted = (&points, points.count);
+        let seen = self.begin(gpu, counted, (camera, look), adding, time_secs)?;
+        let Seen { view, limits, medium, retained } = seen;
+        let over = (medium.as_ref(), retained);
+        let targets = &self.targets;
+        self.sprites.draw(gpu, encoder, targets, points, (&view, limits, look), over)?;
+        match retained {
+            Some(retained) if adding == Adding::Raster => {
+                self.trails.mix(gpu, encoder, targets, retained);
+            }
+            _ => self.trails.forget(),
+        }
+        ended(encoder, PARTS[0]);
+        self.finish(gpu, encoder, target, points, (camera, look), time_secs, ended)
+    }
+
+    /// Paints the bodies of several devices, of which `points` are those of this one: the first
+    /// records the picture into `encoder`, as [`GpuCanvas::paint`] does. Returns whether it is the
+    /// first. All devices make the same call.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`GpuCanvas::paint`]; a device that cannot add up integers; another
+    /// device has failed.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn paint_together(
+        &mut self,
+        (gpu, encoder): (Handles, &mut wgpu::CommandEncoder),
+        target: &wgpu::TextureView,
+        points: DevicePoints,
+        (camera, look): (&Camera, &Look),
+        time_secs: f64,
+        together: &mut Together<'_>,
+    ) -> Result<bool> {
+        let adding = Adding::Compute;
+        adding.check(gpu.device, points.count, self.drawn_size())?;
+        let counted = (&points, together.all);
+        let seen = self.begin(gpu, counted, (camera, look), adding, time_secs)?;
+        let Seen { view, limits, medium, retained } = seen;
+        let over = (medium.as_ref(), retained);
+        let seen = (&view, limits, look);
+        self.trails.forget();
+        let Self { sprites, targets, .. } = self;
+        let is_first =
+            sprites.draw_together((gpu, encoder), targets, points, seen, over, together)?;
+        if is_first {
+            let ended = &mut |_: &mut wgpu::CommandEncoder, _| ();
+            self.finish(gpu, encoder, target, points, (camera, look), time_secs, ended)?;
+        }
+        Ok(is_first)
+    }
+
+    /// Makes the textures for a picture of `all` bodies; `points` are those of this device.
+    fn begin(
+        &mut self,
+        gpu: Handles,
+        (points, all): (&DevicePoints, u32),
+        (camera, look): (&Camera, &Look),
+        adding: Adding,
+        time_secs: f64,
+    ) -> Result<Seen> {
+        let size = self.drawn_size();
+        let overlapping = if look.style.colour_by.is_map() { u32::MAX } else { all };
         self.retarget(gpu, light_format(gpu.device, overlapping), adding)?;
         let view = camera.view_in(size, &points.scale)?;
         let limits = look.radius_limits_px(size);
-        let (targets, groups) = (&self.targets, &self.glow_groups);
-        let [sprites, glow, exposure, _] = PARTS;
         let medium = look.medium.as_ref().map(|plan| plan.uniform(camera, size, &points.scale));
         let retained = match look.style.trail_secs {
             secs if secs > 0.0 => Some(self.trail_clock.retained(secs, time_secs, camera, size)),
@@ -270,17 +343,25 @@ impl GpuCanvas {
                 None
             }
         };
-        let over = (medium.as_ref(), retained);
-        self.sprites.draw(gpu, encoder, targets, points, (&view, limits, look), over)?;
-        match retained {
-            Some(retained) if adding == Adding::Raster => {
-                self.trails.mix(gpu, encoder, targets, retained);
-            }
-            _ => self.trails.forget(),
-        }
-        ended(encoder, sprites);
+        Ok(Seen { view, limits, medium, retained })
+    }
+
+    /// Records everything after the light of bodies.
+    #[allow(clippy::too_many_arguments)] // As of paint_in_parts().
+    fn finish(
+        &mut self,
+        gpu: Handles,
+        encoder: &mut wgpu::CommandEncoder,
+        target: &wgpu::TextureView,
+        points: DevicePoints,
+        (camera, look): (&Camera, &Look),
+        time_secs: f64,
+        ended: &mut dyn FnMut(&mut wgpu::CommandEncoder, &'static str),
+    ) -> Result<()> {
+        let (targets, groups) = (&self.targets, &self.glow_groups);
+        let [_, glow, exposure, _] = PARTS;
         self.glow.shrink(encoder, targets, groups);
-        let smoothing = Smoothing::new(look, camera, size);
+        let smoothing = Smoothing::new(look, camera, self.drawn_size());
         if smoothing.is_on != 0 {
             self.glow.spread(gpu, encoder, targets, groups, &smoothing);
         }

@@ -1,5 +1,7 @@
 //! Densities and dust on the device, before the sprites are drawn.
 
+use std::ops::Range;
+
 use super::light::{HDR_FORMAT, shader};
 use super::medium::MediumUniform;
 use crate::error::{Error, Result};
@@ -68,7 +70,8 @@ impl MediumPass {
         };
         let cached = self.sums.take().filter(fits);
         let (sums, _) = self.sums.insert(cached.unwrap_or_else(|| {
-            let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;
+            use wgpu::BufferUsages as Usage;
+            let usage = Usage::STORAGE | Usage::COPY_DST | Usage::COPY_SRC;
             let labels = ["densities", "dust", "surroundings"];
             let sums: Sums =
                 std::array::from_fn(|k| new_buffer(gpu.device, labels[k], sizes[k], usage));
@@ -89,17 +92,57 @@ impl MediumPass {
         sprites: &wgpu::BindGroup,
         count: u32,
     ) {
-        let Some(([table, opacity, _], group)) = &self.sums else { return };
+        self.gather(gpu, encoder, medium, sprites, count);
+        self.look_up(encoder, medium, sprites, count);
+    }
+
+    /// Sums densities and opacities of `count` bodies. Sums are of integers.
+    pub fn gather(
+        &self,
+        gpu: Handles,
+        encoder: &mut wgpu::CommandEncoder,
+        medium: &MediumUniform,
+        sprites: &wgpu::BindGroup,
+        count: u32,
+    ) {
+        let Some(([table, opacity, _], _)) = &self.sums else { return };
         gpu.queue.write_buffer(&self.uniform, 0, bytemuck::bytes_of(medium));
         encoder.clear_buffer(table, 0, None);
         encoder.clear_buffer(opacity, 0, None);
+        self.run(encoder, sprites, &[(&self.gather, count)]);
+    }
+
+    /// What [`MediumPass::gather`] has summed: a buffer of `u32` and the bytes of it that count.
+    pub fn sums(&self, medium: &MediumUniform) -> Option<[(&wgpu::Buffer, Range<u64>); 2]> {
+        let ([table, opacity, _], _) = self.sums.as_ref()?;
+        let [entries, slices] = [medium.entries(), medium.slices().max(1)].map(|n| 4 * n as u64);
+        Some([(table, 0..entries), (opacity, 0..slices)])
+    }
+
+    /// Computes the surroundings from those sums.
+    pub fn look_up(
+        &self,
+        encoder: &mut wgpu::CommandEncoder,
+        medium: &MediumUniform,
+        sprites: &wgpu::BindGroup,
+        count: u32,
+    ) {
+        let columns = medium.columns * medium.rows;
+        self.run(encoder, sprites, &[(&self.accumulate, columns), (&self.look_up, count)]);
+    }
+
+    /// Records kernels, each with its number of threads.
+    fn run(
+        &self,
+        encoder: &mut wgpu::CommandEncoder,
+        sprites: &wgpu::BindGroup,
+        kernels: &[(&wgpu::ComputePipeline, u32)],
+    ) {
+        let Some((_, group)) = &self.sums else { return };
         let mut pass = begin_computing(encoder, "medium");
         pass.set_bind_group(0, sprites, &[]);
         pass.set_bind_group(1, group, &[]);
-        let columns = medium.columns * medium.rows;
-        for (pipeline, threads) in
-            [(&self.gather, count), (&self.accumulate, columns), (&self.look_up, count)]
-        {
+        for (pipeline, threads) in kernels {
             let groups = threads.div_ceil(THREADS);
             if groups > 0 {
                 pass.set_pipeline(pipeline);

@@ -73,6 +73,8 @@ pub mod streaks;
 pub mod style;
 pub mod survey;
 pub mod targets;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod together;
 pub mod tone;
 pub mod tone_map;
 pub mod trail_pass;
@@ -100,11 +102,14 @@ pub use sprites::DevicePoints;
 pub use steering::Preset;
 pub use style::{ColourBy, Exposure, MOST_STOPS, Style};
 pub use survey::Survey;
+#[cfg(not(target_arch = "wasm32"))]
+pub use together::Together;
 
 use crate::error::{Error, Result};
 
 /// The passes, by the names of their files in `shaders/render/`.
-pub const SHADERS: [&str; 11] = [
+pub const SHADERS: [&str; 12] = [
+    "ages",
     "sprite",
     "medium",
     "splat",

@@ -17,6 +17,8 @@ use super::scale::Scale;
 use super::splat::Point;
 use super::sprites::{DevicePoints, missing_ages};
 use super::style::ColourBy;
+#[cfg(not(target_arch = "wasm32"))]
+use super::together::Together;
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 use crate::frame::narrow;
@@ -211,6 +213,26 @@ impl Painter {
         self.on_device()?.begin(points, camera, look, time_secs)
     }
 
+    /// Paints one picture of the bodies of several devices, of which `points` are those of this one;
+    /// the painter of the first returns it. Light is added up by [`Adding::Compute`], whatever
+    /// [`Painter::add_by`] says. All devices make the same call, with the same camera and look.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Painter::begin`]; a device that cannot add up integers; a lost
+    /// device; another device has failed.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn paint_together(
+        &mut self,
+        points: DevicePoints<'_>,
+        camera: &Camera,
+        look: &Look,
+        time_secs: f64,
+        together: &mut Together<'_>,
+    ) -> Result<Option<Image>> {
+        self.on_device()?.paint_together(points, (camera, look), time_secs, together)
+    }
+
     fn on_device(&mut self) -> Result<&mut GpuPart> {
         match &mut self.canvas {
             Canvas::Gpu(part) => Ok(part),
@@ -324,19 +346,47 @@ impl GpuPart {
         look: &Look,
         time_secs: f64,
     ) -> Result<impl Future<Output = Result<Image>> + use<>> {
+        self.suit(look)?;
         let gpu = Handles { device: &self.device, queue: &self.queue };
-        if look.style.deep != self.is_deep {
-            let format = if look.style.deep { offscreen::DEEP_FORMAT } else { offscreen::FORMAT };
-            self.canvas = self.canvas.in_format(gpu, format)?;
-            self.offscreen = Offscreen::new(gpu, self.canvas.size(), format)?;
-            self.is_deep = look.style.deep;
-        }
         let mut encoder = gpu.device.create_command_encoder(&Default::default());
         let target = self.offscreen.view();
         self.canvas.paint(gpu, &mut encoder, target, points, (camera, look), time_secs)?;
         let coming = self.offscreen.begin(gpu, encoder);
         let is_transparent = look.style.transparent;
         Ok(async move { Ok(coming.await?.transparent(is_transparent)) })
+    }
+
+    #[cfg(not(target_arch = "wasm32"))]
+    fn paint_together(
+        &mut self,
+        points: DevicePoints,
+        (camera, look): (&Camera, &Look),
+        time_secs: f64,
+        together: &mut Together<'_>,
+    ) -> Result<Option<Image>> {
+        self.suit(look)?;
+        let gpu = Handles { device: &self.device, queue: &self.queue };
+        let mut encoder = gpu.device.create_command_encoder(&Default::default());
+        let target = self.offscreen.view();
+        let on = (gpu, &mut encoder);
+        let seen = (camera, look);
+        if !self.canvas.paint_together(on, target, points, seen, time_secs, together)? {
+            return Ok(None);
+        }
+        let image = pollster::block_on(self.offscreen.begin(gpu, encoder))?;
+        Ok(Some(image.transparent(look.style.transparent)))
+    }
+
+    /// Makes a canvas with as many bits a channel as the look has.
+    fn suit(&mut self, look: &Look) -> Result<()> {
+        if look.style.deep != self.is_deep {
+            let gpu = Handles { device: &self.device, queue: &self.queue };
+            let format = if look.style.deep { offscreen::DEEP_FORMAT } else { offscreen::FORMAT };
+            self.canvas = self.canvas.in_format(gpu, format)?;
+            self.offscreen = Offscreen::new(gpu, self.canvas.size(), format)?;
+            self.is_deep = look.style.deep;
+        }
+        Ok(())
     }
 
     /// Uploads host bodies to the device, in the engine's own layout.

@@ -46,7 +46,9 @@ struct Resolve {
 /// pictures.
 struct Buffers {
     bodies: u32,
-    sums: wgpu::BindGroup,
+    sums: wgpu::Buffer,
+    large: wgpu::Buffer,
+    sums_group: wgpu::BindGroup,
     picture: wgpu::TextureView,
     picture_group: wgpu::BindGroup,
     /// Present only while trails are shown.
@@ -118,14 +120,27 @@ impl SplatPass {
         gpu: Handles,
         encoder: &mut wgpu::CommandEncoder,
         targets: &Targets,
-        (sprites, count, every): (&wgpu::BindGroup, u32, u32),
+        sprites: (&wgpu::BindGroup, u32, u32),
         retained: Option<f32>,
         streaks: Option<&wgpu::Buffer>,
     ) -> Result<()> {
-        let mut made = self.resolves.iter().flatten();
-        let Some(resolve) = made.find(|resolve| resolve.format == targets.light_format) else {
-            return Ok(());
-        };
+        self.prepare(gpu, targets, sprites.1, retained)?;
+        let streaks = self.prepare_streaks(gpu, encoder, streaks, sprites.1)?;
+        let mut pass = begin_computing(encoder, "splats");
+        self.add(&mut pass, sprites, streaks.as_ref());
+        self.resolve(gpu, &mut pass, targets, sprites.0);
+        Ok(())
+    }
+
+    /// Makes the buffers for a picture of `count` bodies.
+    pub fn prepare(
+        &mut self,
+        gpu: Handles,
+        targets: &Targets,
+        count: u32,
+        retained: Option<f32>,
+    ) -> Result<()> {
+        let Some(resolve) = find(&self.resolves, targets) else { return Ok(()) };
         let fits = |buffers: &Buffers| buffers.bodies >= count && buffers.picture == targets.hdr;
         let known = self.buffers.take().filter(fits);
         let mut buffers =
@@ -134,37 +149,65 @@ impl SplatPass {
             Some(retained) => buffers.trail(gpu, &self.trail_layout, targets, retained),
             None => buffers.trail = None,
         }
-        let streaks = match streaks {
-            Some(accelerations) => {
-                let pass = match &mut self.streaks {
-                    Some(pass) => pass,
-                    none => none.insert(StreakSplats::new(
-                        gpu,
-                        &self.sprites_layout,
-                        &self.sums_layout,
-                    )?),
-                };
-                let group = pass.prepare(gpu, encoder, accelerations, count);
-                Some((&*pass, group))
+        self.buffers = Some(buffers);
+        Ok(())
+    }
+
+    /// The bind group of the streaks, if they are shown.
+    pub fn prepare_streaks(
+        &mut self,
+        gpu: Handles,
+        encoder: &mut wgpu::CommandEncoder,
+        accelerations: Option<&wgpu::Buffer>,
+        count: u32,
+    ) -> Result<Option<wgpu::BindGroup>> {
+        let Some(accelerations) = accelerations else {
+            if let Some(pass) = &mut self.streaks {
+                pass.forget();
             }
-            None => {
-                if let Some(pass) = &mut self.streaks {
-                    pass.forget();
-                }
-                None
-            }
+            return Ok(None);
         };
-        let mut pass = begin_computing(encoder, "splats");
+        let pass = match &mut self.streaks {
+            Some(pass) => pass,
+            none => none.insert(StreakSplats::new(gpu, &self.sprites_layout, &self.sums_layout)?),
+        };
+        Ok(Some(pass.prepare(gpu, encoder, accelerations, count)))
+    }
+
+    /// Records the sums of the light of `count` bodies, one in `every` of them.
+    pub fn add(
+        &self,
+        pass: &mut wgpu::ComputePass<'_>,
+        (sprites, count, every): (&wgpu::BindGroup, u32, u32),
+        streaks: Option<&wgpu::BindGroup>,
+    ) {
+        let Some(buffers) = &self.buffers else { return };
         pass.set_bind_group(0, sprites, &[]);
-        pass.set_bind_group(1, &buffers.sums, &[]);
+        pass.set_bind_group(1, &buffers.sums_group, &[]);
         pass.set_pipeline(&self.small);
         let groups = count.div_ceil(every).div_ceil(GROUP);
         pass.dispatch_workgroups(groups.min(GROUPS_A_ROW), groups.div_ceil(GROUPS_A_ROW), 1);
         pass.set_pipeline(&self.large);
         pass.dispatch_workgroups(LARGE_GROUPS, 1, 1);
-        if let Some((streaks, group)) = &streaks {
-            streaks.add(&mut pass, group, count);
+        if let (Some(pipelines), Some(group)) = (&self.streaks, streaks) {
+            pipelines.add(pass, group, count);
         }
+    }
+
+    /// Records what makes a picture of the sums.
+    pub fn resolve(
+        &self,
+        gpu: Handles,
+        pass: &mut wgpu::ComputePass<'_>,
+        targets: &Targets,
+        sprites: &wgpu::BindGroup,
+    ) {
+        let Some((resolve, buffers)) = find(&self.resolves, targets).zip(self.buffers.as_ref())
+        else {
+            return;
+        };
+        pass.set_bind_group(0, sprites, &[]);
+        pass.set_bind_group(1, &buffers.sums_group, &[]);
         pass.set_bind_group(2, &buffers.picture_group, &[]);
         match &buffers.trail {
             Some(trail) => {
@@ -176,10 +219,18 @@ impl SplatPass {
         let [columns, rows] =
             [targets.size.width(), targets.size.height()].map(|side| side.div_ceil(RESOLVE_PX));
         pass.dispatch_workgroups(columns, rows, 1);
-        drop(pass);
-        self.buffers = Some(buffers);
-        Ok(())
     }
+
+    /// The sums, `array<u64>` with four for each pixel, and the list of large sprites, whose first
+    /// word is its length.
+    pub fn sums(&self) -> Option<[&wgpu::Buffer; 2]> {
+        self.buffers.as_ref().map(|buffers| [&buffers.sums, &buffers.large])
+    }
+}
+
+/// What makes light of the sums in the format of these textures.
+fn find<'a>(resolves: &'a [Option<Resolve>], targets: &Targets) -> Option<&'a Resolve> {
+    resolves.iter().flatten().find(|resolve| resolve.format == targets.light_format)
 }
 
 impl SplatPass {
@@ -199,13 +250,16 @@ impl Buffers {
         targets: &Targets,
         bodies: u32,
     ) -> Self {
-        let storage = wgpu::BufferUsages::STORAGE;
-        let sums = new_buffer(gpu.device, "sums of light", sum_bytes(targets.size), storage);
-        let list = new_buffer(gpu.device, "large sprites", list_bytes(bodies), storage);
-        let bound = [&sums, &list].map(wgpu::Buffer::as_entire_binding);
+        use wgpu::BufferUsages as Usage;
+        let usage = Usage::STORAGE | Usage::COPY_DST | Usage::COPY_SRC;
+        let sums = new_buffer(gpu.device, "sums of light", sum_bytes(targets.size), usage);
+        let large = new_buffer(gpu.device, "large sprites", list_bytes(bodies), usage);
+        let bound = [&sums, &large].map(wgpu::Buffer::as_entire_binding);
         Self {
             bodies,
-            sums: bind(gpu.device, "sums", layout, &bound),
+            sums_group: bind(gpu.device, "sums", layout, &bound),
+            sums,
+            large,
             picture_group: bind(
                 gpu.device,
                 "light",

@@ -16,7 +16,11 @@ use super::streak_pass::StreakPass;
 use super::streaks::Reach;
 use super::style::ColourBy;
 use super::targets::Targets;
+#[cfg(not(target_arch = "wasm32"))]
+use super::together::{Shared, Together};
 use crate::error::{Error, Result};
+#[cfg(not(target_arch = "wasm32"))]
+use crate::gpu::begin_computing;
 use crate::gpu::{
     ADD, Binding, DARK, GroupCache, Handles, begin_drawing, bind, group_layout, new_buffer,
     uniform_buffer,
@@ -68,6 +72,13 @@ pub struct DevicePoints<'a> {
     pub scale: Scale,
 }
 
+impl<'a> DevicePoints<'a> {
+    /// Accelerations, or another buffer that is bound in their place and not read.
+    fn streak_accelerations(&self) -> &'a wgpu::Buffer {
+        self.acceleration.unwrap_or(self.pos_mass)
+    }
+}
+
 /// The pipelines, their uniforms, and bind groups for recently used buffers.
 pub struct SpritePass {
     pipelines: LightPipelines,
@@ -83,6 +94,9 @@ pub struct SpritePass {
     medium: Option<MediumPass>,
     /// 16 bytes per body, only while colours depend on ages.
     ages: Option<(Ages, wgpu::Buffer)>,
+    /// For pictures that several devices paint together.
+    #[cfg(not(target_arch = "wasm32"))]
+    shared: Shared,
 }
 
 impl SpritePass {
@@ -108,34 +122,28 @@ impl SpritePass {
             groups: GroupCache::new(),
             medium: None,
             ages: None,
+            #[cfg(not(target_arch = "wasm32"))]
+            shared: Default::default(),
         })
     }
 
-    /// Draws `points` into the picture in linear light over black or a trail: with densities and
-    /// dust in `medium` if the look shows them, and the fraction `retained` of the trail if there
-    /// are trails and light is accumulated by compute; blended pictures get theirs from
-    /// [`super::trail_pass`].
-    ///
-    /// # Errors
-    ///
-    /// Buffers too short for `points.count`, and colouring by acceleration or age without these.
-    pub(crate) fn draw(
+    /// Writes the uniforms and makes the buffers for a picture of `all` bodies, of which `points`, with
+    /// these ages if they are shown, are those on this device.
+    fn prepare(
         &mut self,
         gpu: Handles,
-        encoder: &mut wgpu::CommandEncoder,
-        targets: &Targets,
-        points: DevicePoints,
+        (points, all): (&DevicePoints, u32),
+        ages: Option<&wgpu::Buffer>,
         (view, limits, look): (&View, RadiusLimits, &Look),
-        (medium, retained): (Option<&MediumUniform>, Option<f32>),
-    ) -> Result<()> {
-        self.upload_ages(gpu, look)?;
+        medium: Option<&MediumUniform>,
+    ) -> Result<Prepared> {
         let vectors = match look.style.colour_by {
             by if by.shows_velocities() => points.velocity,
             ColourBy::Acceleration => points.acceleration.ok_or_else(|| {
                 let allowed = "one that the engine keeps a buffer of";
                 Error::value("the colouring", "acceleration", allowed)
             })?,
-            _ => self.ages.as_ref().map_or(points.velocity, |(_, buffer)| buffer),
+            _ => ages.unwrap_or(points.velocity),
         };
         for (name, buffer) in [
             ("positions", points.pos_mass),
@@ -152,9 +160,7 @@ impl SpritePass {
             }
         }
         let has_accelerations = points.acceleration.is_some();
-        let reach = Reach::new(look.streaks(), &points.scale, points.count, has_accelerations);
-        // Without accelerations another buffer is bound in their place and not read.
-        let accelerations = points.acceleration.unwrap_or(points.pos_mass);
+        let reach = Reach::new(look.streaks(), &points.scale, all, has_accelerations);
         let [least_radius_px, most_radius_px] = limits;
         let look_uniform = look.uniform_in(&points.scale);
         let every = look.every.max(1);
@@ -181,6 +187,7 @@ impl SpritePass {
         let vectors = vectors.clone();
         // Bound in place of the surroundings, which are not read.
         let without = [points.pos_mass, &vectors, points.velocity, points.pos_mass];
+        let bare = self.group(gpu, without);
         let group = match medium {
             Some(medium) => {
                 let pass = match &mut self.medium {
@@ -188,25 +195,45 @@ impl SpritePass {
                     none => none.insert(MediumPass::new(gpu, &self.layout)?),
                 };
                 let found = pass.allocate(gpu, medium, points.count)?;
-                let bare = self.group(gpu, without);
-                if let Some(pass) = &self.medium {
-                    pass.find(gpu, encoder, medium, &bare, points.count);
-                }
                 self.group(gpu, [points.pos_mass, &vectors, points.velocity, &found])
             }
-            None => {
-                if self.medium.take().is_some() {
-                    self.groups.clear();
-                }
+            None if self.medium.take().is_some() => {
+                self.groups.clear();
                 self.group(gpu, without)
             }
+            None => bare.clone(),
         };
+        Ok(Prepared { bare, group, reach, every })
+    }
+
+    /// Draws `points` into the picture in linear light over black or a trail: with densities and
+    /// dust in `medium` if the look shows them, and the fraction `retained` of the trail if there
+    /// are trails and light is accumulated by compute; blended pictures get theirs from
+    /// [`super::trail_pass`].
+    ///
+    /// # Errors
+    ///
+    /// Buffers too short for `points.count`, and colouring by acceleration or age without these.
+    pub(crate) fn draw(
+        &mut self,
+        gpu: Handles,
+        encoder: &mut wgpu::CommandEncoder,
+        targets: &Targets,
+        points: DevicePoints,
+        (view, limits, look): (&View, RadiusLimits, &Look),
+        (medium, retained): (Option<&MediumUniform>, Option<f32>),
+    ) -> Result<()> {
+        self.upload_ages(gpu, look)?;
+        let ages = self.ages.as_ref().map(|(_, buffer)| buffer.clone());
+        let (seen, counted) = ((view, limits, look), (&points, points.count));
+        let Prepared { bare, group, reach, every } =
+            self.prepare(gpu, counted, ages.as_ref(), seen, medium)?;
+        if let (Some(pass), Some(medium)) = (&self.medium, medium) {
+            pass.find(gpu, encoder, medium, &bare, points.count);
+        }
+        let accelerations = points.streak_accelerations();
         if targets.adding == Adding::Compute {
-            // Not created yet if the device would not choose this method by itself.
-            let splats = match &mut self.splats {
-                Some(splats) => splats,
-                none => none.insert(SplatPass::new(gpu, &self.layout)?),
-            };
+            let splats = splats(&mut self.splats, gpu, &self.layout)?;
             let streaks = reach.map(|_| accelerations);
             let sprites = (&group, points.count, every);
             return splats.draw(gpu, encoder, targets, sprites, retained, streaks);
@@ -229,6 +256,55 @@ impl SpritePass {
             streaks.draw(gpu, &mut pass, targets.light_format, accelerations, drawn);
         }
         Ok(())
+    }
+
+    /// Adds up the light of `points` and of the other devices' bodies; on the first device, draws it
+    /// into the picture as [`SpritePass::draw`] does, recorded into `encoder`. Returns whether it is
+    /// the first. Targets must be those of [`Adding::Compute`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`SpritePass::draw`]; a lost device; another device has failed.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(crate) fn draw_together(
+        &mut self,
+        (gpu, encoder): (Handles, &mut wgpu::CommandEncoder),
+        targets: &Targets,
+        points: DevicePoints,
+        (view, limits, look): (&View, RadiusLimits, &Look),
+        (medium, retained): (Option<&MediumUniform>, Option<f32>),
+        together: &mut Together<'_>,
+    ) -> Result<bool> {
+        let (count, all, numbers) = (points.count, together.all, together.numbers);
+        let new_encoder = || gpu.device.create_command_encoder(&Default::default());
+        let mut adding = new_encoder();
+        let ages = self.shared.ages(gpu, &mut adding, (look, numbers), count)?;
+        let seen = (view, limits, look);
+        let Prepared { bare, group, reach, every } =
+            self.prepare(gpu, (&points, all), ages.as_ref(), seen, medium)?;
+        if let (Some(pass), Some(medium)) = (&self.medium, medium) {
+            pass.gather(gpu, &mut adding, medium, &bare, count);
+            if let Some(sums) = pass.sums(medium) {
+                together.sum(gpu, std::mem::replace(&mut adding, new_encoder()), &sums)?;
+            }
+            pass.look_up(&mut adding, medium, &bare, count);
+        }
+        let is_first = together.is_first();
+        let splats = splats(&mut self.splats, gpu, &self.layout)?;
+        splats.prepare(gpu, targets, count, retained.filter(|_| is_first))?;
+        let streaks = reach.map(|_| points.streak_accelerations());
+        let streaks = splats.prepare_streaks(gpu, &mut adding, streaks, count)?;
+        let mut pass = begin_computing(&mut adding, "splats");
+        splats.add(&mut pass, (&group, count, every), streaks.as_ref());
+        drop(pass);
+        let Some([sums, large]) = splats.sums() else { return Ok(is_first) };
+        adding.clear_buffer(large, 0, Some(4));
+        together.sum_light(gpu, adding, sums, &mut self.shared)?;
+        if is_first {
+            let mut pass = begin_computing(encoder, "light");
+            splats.resolve(gpu, &mut pass, targets, &group);
+        }
+        Ok(is_first)
     }
 
     /// Uploads the look's ages if colours show them; else frees their buffer.
@@ -266,6 +342,28 @@ impl SpritePass {
                 .map(wgpu::Buffer::as_entire_binding);
             bind(gpu.device, "sprites", &self.layout, &resources)
         })
+    }
+}
+
+/// What is bound for one picture.
+struct Prepared {
+    /// Bodies without their surroundings, and with them.
+    bare: wgpu::BindGroup,
+    group: wgpu::BindGroup,
+    reach: Option<Reach>,
+    every: u32,
+}
+
+/// The pass that adds up integers. It is not made yet if the device would not choose this method by
+/// itself.
+fn splats<'a>(
+    made: &'a mut Option<SplatPass>,
+    gpu: Handles,
+    layout: &wgpu::BindGroupLayout,
+) -> Result<&'a mut SplatPass> {
+    match made {
+        Some(splats) => Ok(splats),
+        none => Ok(none.insert(SplatPass::new(gpu, layout)?)),
     }
 }
 

@@ -11,7 +11,7 @@ use glam::DVec3;
 use super::{BACKENDS, Choice, DevicePart, Settings, Varying};
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
-use crate::exchange::Ranks;
+use crate::exchange::{Exchange, Ranks};
 use crate::forces::BoxFuture;
 use crate::forces::direct::gpu::KernelConfig;
 use crate::frame::Frame;
@@ -94,6 +94,41 @@ pub trait Backend: Send {
     fn varying(&mut self) -> Option<&mut dyn Varying> {
         None
     }
+
+    /// The bodies of several devices, if each has a part of them.
+    fn parts(&mut self) -> Option<&mut dyn BodyParts> {
+        None
+    }
+}
+
+/// Bodies of which several devices each have a part.
+pub trait BodyParts {
+    /// The devices of this process.
+    fn devices(&self) -> Vec<Arc<Gpu>>;
+
+    /// Calls `work` with each of them at the same time, on threads of their own. All ranks make the
+    /// same call.
+    ///
+    /// # Errors
+    /// Those of `work`; if it fails for one device, the exchanges of the others are aborted.
+    fn on_each(&mut self, work: &(dyn Fn(BodyPart<'_>) -> Result<()> + Sync)) -> Result<()>;
+}
+
+/// A device's part of the bodies.
+pub struct BodyPart<'a> {
+    /// Number of the device among those of this process.
+    pub device: usize,
+    /// The bodies, in the frame of the present time. Some hold none: those are without mass, 2^100
+    /// away, and of component 255.
+    pub buffers: &'a BodyBuffers,
+    /// `array<u32>`: the number of each among all; another number where there is none.
+    pub numbers: &'a wgpu::Buffer,
+    /// How many of them are used.
+    pub count: u32,
+    /// Number of bodies of all devices.
+    pub all: u32,
+    /// The connection to the others.
+    pub exchange: &'a mut dyn Exchange,
 }
 
 /// An error on all ranks, if there is one on any: that of the rank whose body has the lowest

@@ -32,7 +32,8 @@ mod suggest;
 mod varying;
 
 pub use backend::{
-    Backend, BackendEntry, BlocksView, Capabilities, Observed, OnDevice, OnHost, OpenBackend, Watch,
+    Backend, BackendEntry, BlocksView, BodyPart, BodyParts, Capabilities, Observed, OnDevice,
+    OnHost, OpenBackend, Watch,
 };
 pub use choice::{ASKED_FOR, Choice};
 pub use choose::{choose, choose_on};

@@ -7,8 +7,8 @@ use glam::DVec3;
 
 use super::clock::{check_advance, check_dt};
 use super::{
-    Backend, BlocksView, Capabilities, Choice, Clock, EngineKind, HostState, Observed, Settings,
-    VaryingStep, Watch,
+    Backend, BlocksView, BodyParts, Capabilities, Choice, Clock, EngineKind, HostState, Observed,
+    Settings, VaryingStep, Watch,
 };
 use crate::bodies::{Bodies, copied};
 use crate::diagnostics::Diagnostics;
@@ -359,6 +359,13 @@ impl Simulation {
     pub fn device(&self) -> Option<(&Arc<Gpu>, &BodyBuffers)> {
         let device = self.capabilities().device?;
         Some((device.gpu, device.buffers))
+    }
+
+    /// The bodies of several devices and the frame of their numbers now, if each device has a part of
+    /// the bodies.
+    pub fn parts(&mut self) -> Option<(Frame, &mut dyn BodyParts)> {
+        let frame = self.capabilities().parts_frame?.at(self.time());
+        self.backend.parts().map(|parts| (frame, parts))
     }
 
     /// Whether the bodies live on one device or several.

@@ -109,7 +109,7 @@ fn host_and_shader_agree() {
         alone,
         parts,
         part,
-        unused
+        shares
     );
     assert_same_layout!(
         BlockState,

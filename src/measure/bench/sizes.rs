@@ -47,6 +47,8 @@ pub struct BenchSizes {
     pub devices_domains: Vec<usize>,
     /// Numbers of bodies shared by several devices with individual steps.
     pub devices_blocks: Vec<usize>,
+    /// Steps of a sample on several devices take about this many seconds.
+    pub steps_secs: f64,
     /// Opening angles of the tree, ascending.
     pub tree_thetas: Vec<f64>,
     /// The numbers of bodies for the score.

@@ -32,7 +32,8 @@ use crate::integrate::blocks::Restart;
 use crate::math::{AllReduce, Alone, all_largest_of};
 use crate::settings::Domains;
 use crate::sim::backend::{advanced, first_of_all};
-use crate::sim::{Backend, BackendEntry, BoxFuture, Capabilities, Observed, Settings, Watch};
+use crate::sim::{Backend, BackendEntry, BodyPart, BodyParts, BoxFuture};
+use crate::sim::{Capabilities, Observed, Settings, Watch};
 use crate::stop;
 
 /// Several devices that each have a part of the bodies.
@@ -896,6 +897,10 @@ impl Backend for DomainGroup {
         Capabilities { parts_frame: Some(self.frame), ..Capabilities::default() }
     }
 
+    fn parts(&mut self) -> Option<&mut dyn BodyParts> {
+        Some(self)
+    }
+
     fn take_observed(&mut self) -> Observed {
         let part = |domain: &mut Domain| DevicePart {
             device: domain.gpu.adapter.in_words(),
@@ -903,6 +908,24 @@ impl Backend for DomainGroup {
             exchanging: domain.spent.take(),
         };
         Observed { parts: self.domains.iter_mut().map(part).collect(), passage: None }
+    }
+}
+
+impl BodyParts for DomainGroup {
+    fn devices(&self) -> Vec<Arc<Gpu>> {
+        self.domains.iter().map(|domain| Arc::clone(&domain.gpu)).collect()
+    }
+
+    fn on_each(&mut self, work: &(dyn Fn(BodyPart<'_>) -> Result<()> + Sync)) -> Result<()> {
+        let first = self.domains[0].member.member();
+        let on_one = |domain: &mut Domain| {
+            let Domain { member, bodies, how, .. } = domain;
+            let (device, count) = (member.member() - first, bodies.places);
+            let PartBodies { buffers, numbers, .. } = &*bodies;
+            work(BodyPart { device, buffers, numbers, count, all: how.all, exchange: member })
+        };
+        let group = (self.ranks.is_some(), self.patience);
+        run_on_each(&mut self.domains, group, on_one, on_one).map(drop)
     }
 }
 

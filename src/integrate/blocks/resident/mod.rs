@@ -35,7 +35,7 @@ use crate::error::{Error, Result};
 use crate::forces::direct::gpu::tiers::{Pairs, TierFrame, TierShape, three_parts};
 use crate::forces::{Precision, Sources};
 use crate::gpu::layout::{BlockParams, BlockState};
-use crate::gpu::{DeviceClass, Gpu, Params, read_each};
+use crate::gpu::{DeviceClass, Gpu, Params, Readback, read_each};
 pub(super) use devices::Residents;
 use kernels::{BlockBuffers, BlockKernels, KernelTier};
 
@@ -52,6 +52,9 @@ const FEW: usize = 16;
 /// [`FEW`].
 pub(super) const SHAPED: [usize; 2] = [8, 1024];
 
+/// Submissions that take longer than this are waited for without polling.
+const PATIENCE: std::time::Duration = std::time::Duration::from_millis(10);
+
 /// Marks that no body is in the block.
 const NONE: u32 = u32::MAX;
 
@@ -67,6 +70,8 @@ pub(super) struct Resident {
     /// Number of blocks to submit at once.
     at_once: u32,
     last_state: BlockState,
+    /// Its staging buffers are used again: new ones for each block take up to a millisecond.
+    readback: Readback,
     shared: Option<shared::SharedState>,
 }
 
@@ -184,6 +189,7 @@ impl Resident {
             buffers,
             at_once: 1,
             last_state: BlockState::default(),
+            readback: Readback::default(),
             shared: None,
         };
         made.params.offset_of(common);
@@ -235,14 +241,44 @@ impl Resident {
         Ok(())
     }
 
-    fn submit(&mut self, blocks: u32) {
+    /// Takes up to `blocks` blocks, and exchanges the forces of a shared one that comes next, after a
+    /// single submission.
+    ///
+    /// # Errors
+    /// The device failed; those of exchanges.
+    async fn take_blocks(&mut self, blocks: u32) -> Result<()> {
         let gpu = Arc::clone(&self.gpu);
-        gpu.submit_pass(|pass| {
-            self.end_shared(pass);
+        let mut encoder = gpu.device.create_command_encoder(&Default::default());
+        {
+            let mut pass = encoder.begin_compute_pass(&Default::default());
+            self.end_shared(&mut pass);
             for _ in 0..blocks {
-                self.block(pass);
+                self.block(&mut pass);
             }
-        });
+            self.begin_shared(&mut pass);
+        }
+        let mut readback = std::mem::take(&mut self.readback);
+        let state = (&self.buffers.state, 0..size_of::<BlockState>() as u64);
+        let ranges: Vec<_> = std::iter::once(state).chain(self.expected_forces()).collect();
+        readback.record(&gpu.device, &mut encoder, &ranges);
+        let received = self.received();
+        let submission = gpu.queue.submit(received.into_iter().chain([encoder.finish()]));
+        readback.submitted();
+        self.recall_staging();
+        gpu.finish_within(submission, PATIENCE).await?;
+        let look = |read: &[&[u32]]| {
+            self.last_state = bytemuck::pod_read_unaligned(bytemuck::cast_slice(read[0]));
+            match read[1..] {
+                [itself, sums] if self.last_state.waiting > 0 => self.exchange_read(itself, sums),
+                _ => Ok(None),
+            }
+        };
+        let more = readback.arrive_as(look).await??;
+        self.readback = readback;
+        match more {
+            Some(first) => self.exchange_more(first).await,
+            None => Ok(()),
+        }
     }
 
     fn block(&self, pass: &mut wgpu::ComputePass<'_>) {

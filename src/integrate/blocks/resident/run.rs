@@ -5,7 +5,6 @@ use web_time::Instant;
 use super::{BlocksTaken, NONE, Resident, one_number, two_words};
 use crate::error::Result;
 use crate::gpu::layout::BlockState;
-use crate::gpu::read;
 
 /// Desired duration of a submission: a window on the same device stays responsive.
 const SUBMISSION_SECS: f64 = 0.02;
@@ -28,14 +27,13 @@ impl Resident {
             self.check_stop()?;
             let (begun, blocks) = (Instant::now(), self.last_state.blocks);
             let submitted = self.at_once.min(self.blocks_until_sync());
-            self.submit(submitted);
-            let read = read::<BlockState>(&self.gpu, &[&self.buffers.state], 1).await?;
-            self.last_state = read[0][0];
+            self.take_blocks(submitted).await?;
             let secs = begun.elapsed().as_secs_f64();
             let done = self.last_state.blocks.wrapping_sub(blocks);
             if self.last_state.waiting > 0 {
-                self.at_once = self.at_once.min(2 * done + 2);
-                self.compute_shared().await?;
+                // As many come before the next one that is shared, often none: kernels that are
+                // launched for nothing take 3 to 5 us each.
+                self.at_once = self.at_once.min(done.saturating_sub(1));
                 continue;
             }
             if self.last_state.members == 0 {
@@ -44,7 +42,7 @@ impl Resident {
                 break;
             }
             if secs < SUBMISSION_SECS / 2.0 && submitted == self.at_once {
-                self.at_once = (2 * self.at_once).min(1024);
+                self.at_once = (2 * self.at_once).clamp(1, 1024);
             } else if secs > 2.0 * SUBMISSION_SECS {
                 self.at_once = (submitted / 2).max(1);
             }

@@ -3,17 +3,22 @@
 //! rest from the others through the host. Every body's sums have the same order as on one device,
 //! so the bits are those of one.
 //!
-//! The plan on the device stops before a block that is to be shared (`BlockState::waiting`). The
+//! The plan on the device stops before a block that is to be shared (`BlockState::waiting`). Another
+//! plan at the end of each submission begins it, so the host waits once for each such block. The
 //! slices are those of the whole block. Members agree whether to stop at that point, or after some
 //! hundreds of blocks that were not shared.
 
-use web_time::Instant;
+use std::ops::Range;
 
+use web_time::Instant;
+use wgpu::util::StagingBelt;
+
+use super::kernels::BlockBuffers;
 use super::{NONE, Resident};
 use crate::error::{Error, Result};
 use crate::exchange::{Exchange, Member};
 use crate::gpu::layout::{BlockParams, BlockState};
-use crate::gpu::{DeviceClass, DevicePart, Share, Spent, read_each};
+use crate::gpu::{DeviceClass, DevicePart, Readback, Share, Spent};
 use crate::integrate::blocks::SharedBlocks;
 use crate::stop;
 
@@ -24,6 +29,9 @@ pub(super) struct SharedState {
     row: u32,
     /// Whether a block has received forces that are still to be used.
     has_received: bool,
+    /// Copies of these forces, and the memory from which they are made.
+    received: Option<wgpu::CommandEncoder>,
+    staging: StagingBelt,
     /// Number of this device's sinks in the last such block.
     last_own: usize,
     /// The number of blocks taken, as counted by [`Resident::taken`], at the last synchronisation.
@@ -32,6 +40,9 @@ pub(super) struct SharedState {
     /// Time spent since the last report.
     since_report: Spent,
 }
+
+/// Bytes of a staging buffer for received forces.
+const STAGING: u64 = 1 << 20;
 
 /// Blocks with more interactions than this are shared: computing one of this size takes a device
 /// twice as long as an exchange.
@@ -63,7 +74,7 @@ impl Resident {
         self.common.alone = most.min(u64::from(u32::MAX)) as u32;
         self.params.clear();
         self.params.offset_of(self.common);
-        let shared = BlockParams { alone: u32::MAX, parts, part, ..self.common };
+        let shared = BlockParams { parts, part, shares: 1, ..self.common };
         let row = self.params.offset_of(shared);
         self.params.upload(&self.gpu);
         let last_sync = self.taken();
@@ -72,6 +83,8 @@ impl Resident {
             member,
             row,
             has_received: false,
+            received: None,
+            staging: StagingBelt::new(self.gpu.device.clone(), STAGING),
             last_own: 0,
             last_sync,
             spent,
@@ -148,91 +161,144 @@ impl Resident {
         }
     }
 
-    /// Computes this device's range of the pending block, and receives the ranges of the others.
+    /// Records the forces on this device's range of the next block, if that is to be shared.
+    pub(super) fn begin_shared(&self, pass: &mut wgpu::ComputePass<'_>) {
+        let Some(SharedState { row, .. }) = self.shared else { return };
+        self.kernels.plan.set(pass, &[row]);
+        pass.dispatch_workgroups(1, 1, 1);
+        self.kernels.predict.set(pass, &[0, row]);
+        self.indirect(pass, 0);
+        self.kernels.share.set(pass, &[row]);
+        pass.dispatch_workgroups(1, 1, 1);
+        self.forces(pass);
+    }
+
+    /// The sinks of a shared block and the forces on them that are read with the state: a little more
+    /// than the last time, since their number is known only afterwards.
+    pub(super) fn expected_forces(&self) -> Vec<(&wgpu::Buffer, Range<u64>)> {
+        let Some(SharedState { last_own, .. }) = self.shared else { return Vec::new() };
+        self.ranges_of(0..(last_own + last_own / 8 + 64).min(self.count))
+    }
+
+    fn ranges_of(&self, sinks: Range<usize>) -> Vec<(&wgpu::Buffer, Range<u64>)> {
+        let bytes = |words: usize| 4 * (words * sinks.start) as u64..4 * (words * sinks.end) as u64;
+        let BlockBuffers { itself, sums, sum_words, .. } = &self.buffers;
+        vec![(itself, bytes(1)), (sums, bytes(*sum_words))]
+    }
+
+    /// The forces that were received last, to be copied before the next submission.
+    pub(super) fn received(&mut self) -> Option<wgpu::CommandBuffer> {
+        let SharedState { staging, received, .. } = self.shared.as_mut()?;
+        let encoder = received.take()?;
+        staging.finish();
+        Some(encoder.finish())
+    }
+
+    /// Makes the memory of these copies usable again, after the submission.
+    pub(super) fn recall_staging(&mut self) {
+        if let Some(shared) = &mut self.shared {
+            shared.staging.recall();
+        }
+    }
+
+    /// Exchanges the forces of the block that has just begun, if all that this device has of them were
+    /// read; otherwise returns those that were.
     ///
     /// # Errors
-    /// [`Error::Stopped`], on all devices together; the device failed; another one failed.
-    pub(super) async fn compute_shared(&mut self) -> Result<()> {
-        let Some(SharedState { row, last_own, .. }) = self.shared else { return Ok(()) };
-        let members = self.last_state.waiting as usize;
-        self.gpu.submit_pass(|pass| {
-            self.kernels.plan.set(pass, &[row]);
-            pass.dispatch_workgroups(1, 1, 1);
-            self.kernels.predict.set(pass, &[0, row]);
-            self.indirect(pass, 0);
-            self.kernels.share.set(pass, &[row]);
-            pass.dispatch_workgroups(1, 1, 1);
-            self.forces(pass);
-        });
-        // The number of this device's own sinks is known only afterwards; the read-ahead assumes as
-        // many as last time.
-        let state_words = size_of::<BlockState>() / 4;
-        let most = self.count.min(members);
-        let mut guess = (last_own + last_own / 8 + 64).min(most);
-        let (own, itself, sums) = loop {
-            let Self { buffers, gpu, .. } = &*self;
-            let sums = (&buffers.sums, guess * buffers.sum_words);
-            let ranges = [(&buffers.state, state_words), (&buffers.itself, guess), sums];
-            let mut read = read_each::<u32>(gpu, &ranges).await?;
-            let state: BlockState = bytemuck::pod_read_unaligned(bytemuck::cast_slice(&read[0]));
-            let own = state.taken as usize;
-            if own <= guess {
-                let sums = read.swap_remove(2);
-                break (own, read.swap_remove(1), sums);
-            }
-            guess = own.min(most);
-        };
-        let (words, taken) = (self.buffers.sum_words, self.taken());
+    /// As of [`Resident::exchange`].
+    pub(super) fn exchange_read(
+        &mut self,
+        itself: &[u32],
+        sums: &[u32],
+    ) -> Result<Option<[Vec<u32>; 2]>> {
+        let (own, words) = (self.last_state.taken as usize, self.buffers.sum_words);
+        match own > itself.len() {
+            true => Ok(Some([itself.to_vec(), sums.to_vec()])),
+            false => self.exchange(&itself[..own], &sums[..own * words]).map(|()| None),
+        }
+    }
+
+    /// [`Resident::exchange_read`] with forces of which only the first were read.
+    ///
+    /// # Errors
+    /// The device failed; as of [`Resident::exchange`].
+    pub(super) async fn exchange_more(
+        &mut self,
+        [mut itself, mut sums]: [Vec<u32>; 2],
+    ) -> Result<()> {
+        let mut readback = Readback::default();
+        let rest = self.ranges_of(itself.len()..self.last_state.taken as usize);
+        readback.copy(&self.gpu, &rest).await?;
+        let rest = readback.arrive::<u32>().await?;
+        itself.extend_from_slice(&rest[0]);
+        sums.extend_from_slice(&rest[1]);
+        self.exchange(&itself, &sums)
+    }
+
+    /// Sends the others the forces on this device's sinks of a block, and receives theirs.
+    ///
+    /// # Errors
+    /// [`Error::Stopped`], on all devices together; another one failed.
+    fn exchange(&mut self, itself: &[u32], sums: &[u32]) -> Result<()> {
+        let (taken, members) = (self.taken(), self.last_state.members as usize);
+        let words = self.buffers.sum_words;
         let Some(shared) = &mut self.shared else { return Ok(()) };
-        shared.last_own = own;
+        shared.last_own = itself.len();
         let begun = Instant::now();
         // All devices receive a stop at the same block.
-        let count = if stop::is_wanted() { NONE } else { own as u32 };
-        let all = vec![size_of::<u32>(); shared.member.members()];
-        let mut counts = Vec::with_capacity(all.len());
-        shared.member.all_gather(&count.to_le_bytes(), &all, &mut |_, received| {
-            counts.push(bytemuck::pod_read_unaligned::<u32>(received));
-        })?;
-        if counts.contains(&NONE) {
-            self.abandon().await?;
-            return Err(Error::Stopped);
-        }
-        let bytes: Vec<usize> = counts.iter().map(|n| *n as usize * (1 + words) * 4).collect();
-        let mut mine = itself[..own].to_vec();
-        mine.extend_from_slice(&sums[..own * words]);
+        let count = if stop::is_wanted() { NONE } else { itself.len() as u32 };
+        let mine = [&count.to_le_bytes(), bytemuck::cast_slice(itself), bytemuck::cast_slice(sums)];
         let me = shared.member.member();
-        let mut at = own;
-        let (buffers, queue) = (&self.buffers, &self.gpu.queue);
-        shared.member.all_gather(bytemuck::cast_slice(&mine), &bytes, &mut |k, received| {
-            if k == me || received.is_empty() {
+        let mut encoder = self.gpu.device.create_command_encoder(&Default::default());
+        let (buffers, staging) = (&self.buffers, &mut shared.staging);
+        let mut write = |buffer: &wgpu::Buffer, at: usize, bytes: &[u8]| {
+            if let Some(size) = wgpu::BufferSize::new(bytes.len() as u64) {
+                let mut view = staging.write_buffer(&mut encoder, buffer, 4 * at as u64, size);
+                view.copy_from_slice(bytes);
+            }
+        };
+        let (mut at, mut bytes, mut stops) = (itself.len(), 0, false);
+        shared.member.gather_pieces(&mine, &mut |from, message| {
+            let (count, forces) = message.split_at(4);
+            let count: u32 = bytemuck::pod_read_unaligned(count);
+            stops |= count == NONE;
+            bytes += forces.len() as u64;
+            let n = count as usize;
+            if from == me || count == NONE {
                 return;
             }
-            let n = counts[k] as usize;
-            let (itself, sums) = received.split_at(4 * n);
-            queue.write_buffer(&buffers.itself, 4 * at as u64, itself);
-            queue.write_buffer(&buffers.sums, (4 * words * at) as u64, sums);
+            if at + n <= members {
+                let (itself, sums) = forces.split_at(4 * n);
+                write(&buffers.itself, at, itself);
+                write(&buffers.sums, words * at, sums);
+            }
             at += n;
         })?;
+        shared.received = Some(encoder);
+        if stops {
+            self.abandon()?;
+            return Err(Error::Stopped);
+        }
         if at != members {
             let what = format!("the devices have found {at} bodies of a block of {members}");
             return Err(Error::Device(what));
         }
         shared.spent.blocks += 1;
         shared.spent.body_steps += members as u64;
-        shared.spent.bytes += bytes.iter().sum::<usize>() as u64;
+        shared.spent.bytes += bytes;
         let secs = begun.elapsed().as_secs_f64();
         shared.spent.secs += secs;
         shared.since_report.exchanges += secs;
         shared.has_received = true;
-        shared.last_sync = taken.wrapping_add(1);
+        shared.last_sync = taken;
         Ok(())
     }
 
     /// Drops a block that has begun: its bodies have not been changed.
-    async fn abandon(&mut self) -> Result<()> {
+    fn abandon(&mut self) -> Result<()> {
         let members = std::mem::offset_of!(BlockState, members) as u64;
         self.gpu.queue.write_buffer(&self.buffers.state, members, &[0; 4]);
-        self.last_state.members = 0;
+        (self.last_state.members, self.last_state.waiting) = (0, 0);
         self.gpu.check()
     }
 }

@@ -37,8 +37,6 @@ const STRICT: Opening = Opening::Acceleration { alpha: 1e-4 };
 const DT_MAX: f64 = 1.0 / 64.0;
 /// Bytes per body that devices exchange, with all pairs and with the tree.
 const BYTES: f64 = 16.0;
-/// Steps of a sample take about this many seconds.
-const SAMPLE_SECS: f64 = 0.1;
 /// Samples for one of other figures. Virtual machines whose processors others use too stop for 20 to
 /// 200 ms now and then: short samples, many of which are without a stop.
 const SAMPLES: usize = 3;
@@ -441,7 +439,7 @@ fn samples(
         return Ok(None);
     }
     if mode != StepMode::Blocks {
-        steps = (SAMPLE_SECS / first).clamp(2.0, 1000.0) as u64;
+        steps = (session.sizes.steps_secs / first).clamp(2.0, 1000.0) as u64;
         timed(steps)?;
     }
     let samples = if mode == StepMode::Blocks { 1 } else { SAMPLES };

@@ -49,10 +49,17 @@ pub struct Placed {
 }
 
 impl Placed {
-    /// What a place without a body holds: out of the range of the tree, without mass.
+    /// What a place without a body holds: out of the range of the tree, without mass, and with the
+    /// tag of a component of which there are no bodies.
     fn nobody(place: u32) -> Self {
         let far = f32::from_bits((127 + 100) << 23);
-        Self { position_mass: [far, far, far, 0.0], number: NO_BODY, place, ..Self::default() }
+        Self {
+            position_mass: [far, far, far, 0.0],
+            velocity: [0.0, 0.0, 0.0, 255.0],
+            number: NO_BODY,
+            place,
+            ..Self::default()
+        }
     }
 
     pub(super) fn its_key(&self) -> Key {
