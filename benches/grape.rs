@@ -1,4 +1,5 @@
-//! Calls of a GRAPE-6 client on the CPU in f64: `cargo bench --package gravitile-capi --bench grape`.
+//! Calls of a GRAPE-6 client on the CPU in f64: `cargo bench --package gravitile-capi --bench
+//! grape`.
 //!
 //! The sources of a Plummer sphere move. Each call predicts all of them to a new time and computes
 //! accelerations, jerks and potentials of some. Interleaved with it, in the same run, the same call

@@ -25,7 +25,8 @@ fn main() -> Result<()> {
         vec![Box::new(Reference::default()), Box::new(CpuSingle::new())];
     match Gpu::open_blocking(&AdapterRequest::default()) {
         Ok(gpu) => {
-            // With few sinks and many sources, cutting the sources into slices keeps the device busy.
+            // With few sinks and many sources, cutting the sources into slices keeps the device
+            // busy.
             let shape = KernelRequest { s: Some(16), ..KernelRequest::default() };
             engines.push(Box::new(GpuSingle::new(gpu, shape)));
         }

@@ -204,7 +204,8 @@ impl Bodies {
     /// Appends `other`: its components follow the present ones (one of equal name and role is
     /// shared), its ids stay.
     ///
-    /// Errors: more than 256 components in all.
+    /// # Errors
+    /// More than 256 components in all.
     pub fn append(&mut self, other: &Bodies) -> Result<()> {
         let mut renumbered = Vec::with_capacity(other.components.len());
         for component in &other.components {
@@ -302,7 +303,8 @@ impl Bodies {
 
     /// Checks that all positions and velocities are finite.
     ///
-    /// Errors: [`Error::Body`] names the first body that fails and counts the others.
+    /// # Errors
+    /// [`Error::Body`] names the first body that fails and counts the others.
     pub fn check_range(&self) -> Result<()> {
         let lost = |i: &usize| !(self.position[*i].is_finite() && self.velocity[*i].is_finite());
         let all = (0..self.len()).into_par_iter().with_min_len(SHARE);
@@ -322,7 +324,8 @@ impl Bodies {
     /// Checks what every engine relies on: n >= 1, arrays of equal length, finite positions and
     /// velocities, finite masses >= 0, component indices in range.
     ///
-    /// Errors: the first of these that does not hold.
+    /// # Errors
+    /// The first of these that does not hold.
     pub fn validate(&self) -> Result<()> {
         let n = self.len();
         if n == 0 {

@@ -1,8 +1,8 @@
 //! Diagnostics of a run from the bodies and their potentials: energies, momenta, virial ratio,
 //! Lagrangian radii.
 //!
-//! All in f64 with exact sums, so that equal states give equal bits, whatever the number of cores and
-//! of processes that each have some of the bodies.
+//! All in f64 with exact sums, so that equal states give equal bits, whatever the number of cores
+//! and of processes that each have some of the bodies.
 
 mod shrinking_spheres;
 
@@ -94,8 +94,9 @@ impl Diagnostics {
         if self.potential == 0.0 { f64::NAN } else { 2.0 * self.kinetic / self.potential.abs() }
     }
 
-    /// Whether the energy has changed by more than [`LARGE_ENERGY_ERROR`] of its `initial` value and
-    /// of |W|, which is larger where K and W nearly cancel. False if `initial` is NaN or infinite.
+    /// Whether the energy has changed by more than [`LARGE_ENERGY_ERROR`] of its `initial` value
+    /// and of |W|, which is larger where K and W nearly cancel. False if `initial` is NaN or
+    /// infinite.
     pub fn energy_is_off(&self, initial: f64) -> bool {
         let field = self.field.map_or(0.0, |field| field.potential.abs());
         let scale = initial.abs().max(self.potential.abs()).max(field);

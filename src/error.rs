@@ -2,7 +2,8 @@
 //!
 //! Every text names the thing (file, option, value), what is wrong with it and what is allowed.
 //! Each is one line of at most 350 visible characters, whatever foreign text it quotes
-//! ([`crate::messages`]). The library never prints and never exits; the program in `app` prints these texts.
+//! ([`crate::messages`]). The library never prints and never exits; the program in `app` prints
+//! these texts.
 
 use std::fmt;
 use std::path::{Path, PathBuf};

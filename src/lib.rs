@@ -67,11 +67,11 @@ pub mod units;
 pub use glam;
 
 // The modules below are not part of the library's interface and may change at any time. They are
-// public for the program, the C library, tests and benches, which are separate crates; the modules above re-export
-// what other programs need of them.
+// public for the program, the C library, tests and benches, which are separate crates; the modules
+// above re-export what other programs need of them.
 
-// Communication between the ranks of a group; simulations are given devices and ranks. A page has no
-// ranks.
+// Communication between the ranks of a group; simulations are given devices and ranks. A page has
+// no ranks.
 #[doc(hidden)]
 pub mod exchange;
 // Files that are replaced as a whole; public for tests.

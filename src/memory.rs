@@ -1,18 +1,18 @@
-//! How much memory the process may still take, to refuse what cannot fit before it is begun: a system
-//! that overcommits memory kills the process instead of failing an allocation.
+//! How much memory the process may still take, to refuse what cannot fit before it is begun: a
+//! system that overcommits memory kills the process instead of failing an allocation.
 
 use crate::error::{Error, Result};
 
-/// Bytes per body that a scene takes at least while it is generated: 65 of the bodies themselves, and
-/// some of its numbers. 4 M bodies of `plummer` peak at 78, of `galaxy-collision`, which is put
+/// Bytes per body that a scene takes at least while it is generated: 65 of the bodies themselves,
+/// and some of its numbers. 4 M bodies of `plummer` peak at 78, of `galaxy-collision`, which is put
 /// together from two parts, at 104 (x86-64 Linux).
 pub const BODIES: u64 = 75;
 /// Bytes per body that a simulation takes at least on the host: the bodies as they are read for a
 /// snapshot, forces, and what the snapshot stores of these. `run plummer -n 500k --engine cpu
 /// --method tree` peaks at 656 (x86-64 Linux).
 pub const SIMULATION: u64 = 160;
-/// Bytes per body that its force takes at least, besides the caller's arrays: a copy of position and
-/// mass, both again in f32, acceleration and potential.
+/// Bytes per body that its force takes at least, besides the caller's arrays: a copy of position
+/// and mass, both again in f32, acceleration and potential.
 pub const FORCE: u64 = 32 + 16 + 32;
 
 /// Checks that `n` bodies of `bytes_each` bytes fit into memory.

@@ -1,9 +1,9 @@
-//! Makes text fit for a line: whatever a file, a driver or a command line contains is printed as one line
-//! of bounded length in which every character shows.
+//! Makes text fit for a line: whatever a file, a driver or a command line contains is printed as
+//! one line of bounded length in which every character shows.
 //!
-//! A terminal obeys control characters: an escape sequence in a component's name could overwrite the
-//! lines above it. Invisible characters, or those that reverse the direction of writing, could make one
-//! name look like another. All of these are printed as escapes such as `\u{1b}`.
+//! A terminal obeys control characters: an escape sequence in a component's name could overwrite
+//! the lines above it. Invisible characters, or those that reverse the direction of writing, could
+//! make one name look like another. All of these are printed as escapes such as `\u{1b}`.
 //!
 //! [`piece`] and [`path`] shorten foreign text within a sentence, so that the rest of the sentence
 //! survives; [`line()`] is the last stage before printing, which all text goes through.
@@ -46,7 +46,7 @@ pub fn number(value: f64) -> String {
     }
 }
 
-/// A number rounded to so many significant digits.
+/// A number rounded to `digits` significant digits.
 pub fn rounded(value: f64, digits: usize) -> f64 {
     format!("{value:.*e}", digits - 1).parse().unwrap_or(value)
 }
@@ -72,8 +72,9 @@ pub fn path(path: &Path, most: usize) -> String {
     shortened(path.to_string_lossy().chars().flat_map(shown), most)
 }
 
-/// Any text as one line of at most `most` characters: line ends become blanks, invisible characters are
-/// escaped, numbers with very many digits get an exponent, and the middle is left out if necessary.
+/// Any text as one line of at most `most` characters: line ends become blanks, invisible characters
+/// are escaped, numbers with very many digits get an exponent, and the middle is left out if
+/// necessary.
 pub fn fit(text: &str, most: usize) -> String {
     let joined = if text.contains(['\n', '\r']) {
         let lines = ends(text, most.saturating_mul(4));
@@ -86,8 +87,8 @@ pub fn fit(text: &str, most: usize) -> String {
     shortened(text.chars().flat_map(shown), most)
 }
 
-/// A text of several lines, each of at most [`LINE`] characters. Invisible characters are escaped, and
-/// tabs become blanks.
+/// A text of several lines, each of at most [`LINE`] characters. Invisible characters are escaped,
+/// and tabs become blanks.
 pub fn lines(text: &str) -> String {
     let one = |line: &str| fit(&line.replace('\t', "    "), LINE);
     text.split_inclusive('\n')
@@ -121,8 +122,8 @@ fn ends(text: &str, most: usize) -> String {
     if head >= tail {
         return text.to_owned();
     }
-    // The mark is inside what `shortened` leaves out. It keeps the digits beside it, some of which are
-    // missing, from being read as one number.
+    // The mark is inside what `shortened` leaves out. It keeps the digits beside it, some of which
+    // are missing, from being read as one number.
     format!("{}{CUT}{}", &text[..head], &text[tail..])
 }
 

@@ -210,8 +210,8 @@ impl Default for Units {
 }
 
 impl Units {
-    /// GADGET's default units: kpc, 1e10 solar masses, km/s; the time unit is kpc / (km/s) = 0.978 Gyr
-    /// and G = 43007.1.
+    /// GADGET's default units: kpc, 1e10 solar masses, km/s; the time unit is kpc / (km/s) = 0.978
+    /// Gyr and G = 43007.1.
     pub fn gadget() -> Self {
         Self {
             length: "kpc".into(),

@@ -1,4 +1,5 @@
-//! Arrays of numpy from and to the vectors of the library. Callers pass float64 of the right number of dimensions.
+//! Arrays of numpy from and to the vectors of the library. Callers pass float64 of the right number
+//! of dimensions.
 
 use gravitile::error::Error;
 use gravitile::glam::DVec3;

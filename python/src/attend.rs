@@ -1,8 +1,9 @@
 //! Work without the interpreter's lock, which Ctrl-C ends.
 //!
-//! Python notes signals at any time, but handles them only in its main thread, with the lock held. So long work runs on
-//! a thread of its own, while the calling thread looks for signals every [`TURN`]. A signal sets the flag that engines
-//! obey ([`gravitile::stop`]); work that does not end within [`PATIENCE`] is left to end by itself, unobserved.
+//! Python notes signals at any time, but handles them only in its main thread, with the lock held.
+//! So long work runs on a thread of its own, while the calling thread looks for signals every
+//! [`TURN`]. A signal sets the flag that engines obey ([`gravitile::stop`]); work that does not end
+//! within [`PATIENCE`] is left to end by itself, unobserved.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -35,8 +36,9 @@ static DETACHED: AtomicUsize = AtomicUsize::new(0);
 /// Called each [`TURN`] with the lock held; an error ends the work.
 pub type Tick<'a> = dyn FnMut(Python<'_>) -> PyResult<()> + 'a;
 
-/// Work without the lock. Threads that are here when the interpreter ends stay here: before 3.14, Python ends those that
-/// take the lock then by unwinding their frames. A wheel linked by zig has an unwinder of its own, and its frames crash.
+/// Work without the lock. Threads that are here when the interpreter ends stay here: before 3.14,
+/// Python ends those that take the lock then by unwinding their frames. A wheel linked by zig has
+/// an unwinder of its own, and its frames crash.
 fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> T {
     DETACHED.fetch_add(1, Ordering::Relaxed);
     let done = py.detach(|| {
@@ -50,7 +52,8 @@ fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> T {
     done
 }
 
-/// The interpreter is about to end: called at exit. Threads on their way to the lock can still obtain it.
+/// The interpreter is about to end: called at exit. Threads on their way to the lock can still
+/// obtain it.
 #[pyfunction]
 pub fn end(py: Python<'_>) {
     let is_first = ENDING.set(thread::current().id()).is_ok();
@@ -72,7 +75,8 @@ pub fn briefly<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send)
 /// Work of any length.
 ///
 /// # Errors
-/// Those of [`briefly`]; KeyboardInterrupt, or what another handler of signals raises; those of `tick`.
+/// Those of [`briefly`]; KeyboardInterrupt, or what another handler of signals raises; those of
+/// `tick`.
 pub fn attend<T, W>(py: Python<'_>, work: W, tick: &mut Tick<'_>) -> PyResult<T>
 where
     T: Send + 'static,
@@ -125,8 +129,8 @@ fn text_of(panic: &(dyn Any + Send)) -> &str {
     text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("a panic without a message")
 }
 
-/// Threads and devices do not survive fork(), and a lock held by another thread then is never released: only the
-/// process that worked first may work.
+/// Threads and devices do not survive fork(), and a lock held by another thread then is never
+/// released: only the process that worked first may work.
 fn check_process() -> PyResult<()> {
     static OWNER: AtomicU32 = AtomicU32::new(0);
     let own = std::process::id();

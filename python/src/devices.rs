@@ -10,10 +10,12 @@ use pyo3::prelude::*;
 
 use crate::attend::attend;
 
-/// With fewer bodies `auto` takes the CPU without looking for an adapter ([`gravitile::sim::choose()`]).
+/// With fewer bodies `auto` takes the CPU without looking for an adapter
+/// ([`gravitile::sim::choose()`]).
 const FEWEST_ON_GPU: usize = 512;
 
-/// Devices by the name of their request: opening a driver takes 0.1 s. `None`: no adapter was found.
+/// Devices by the name of their request: opening a driver takes 0.1 s. `None`: no adapter was
+/// found.
 static OPEN: Mutex<BTreeMap<String, Option<Arc<Gpu>>>> = Mutex::new(BTreeMap::new());
 
 /// The engine, method and devices for `n` bodies.

@@ -48,7 +48,8 @@ pub fn write(
     Ok(losses.iter().map(str::to_owned).collect())
 }
 
-/// The SI value of a named unit of length, mass or time, such as "3.5 kpc"; None if there is no such unit.
+/// The SI value of a named unit of length, mass or time, such as "3.5 kpc"; None if there is no
+/// such unit.
 #[pyfunction]
 pub fn unit_si(kind: &str, text: &str) -> Option<f64> {
     let of = match kind {

@@ -43,8 +43,8 @@ impl Attracting {
         self.position.len().saturating_mul(self.sinks().position.len())
     }
 
-    /// Accelerations and, if requested, potentials at the points. Unless the settings `have_rule`, a
-    /// tree is walked by the rule that suits the engine.
+    /// Accelerations and, if requested, potentials at the points. Unless the settings `have_rule`,
+    /// a tree is walked by the rule that suits the engine.
     ///
     /// # Errors
     /// Those of the engine that the settings choose.

@@ -1,5 +1,5 @@
-//! The part of the Python package `gravitile` that is compiled: calls on arrays of the right type, made by the modules
-//! in `python/gravitile`, which check arguments and give them names.
+//! The part of the Python package `gravitile` that is compiled: calls on arrays of the right type,
+//! made by the modules in `python/gravitile`, which check arguments and give them names.
 
 mod arrays;
 mod attend;

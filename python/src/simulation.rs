@@ -114,7 +114,8 @@ const FEW_PAIRS: u64 = 100_000;
 /// The attribute of a saved simulation with its settings.
 const PLAN: &str = "simulation";
 
-/// The attribute of a simulation that was saved with a force in Python, which the file does not hold.
+/// The attribute of a simulation that was saved with a force in Python, which the file does not
+/// hold.
 const FORCE: &str = "simulation.force";
 
 /// The present settings, for `repr` and for properties.
@@ -201,8 +202,8 @@ impl Engine {
         self.at_work(py, work, &mut |_| Ok(()))
     }
 
-    /// [`Engine::with`] for work that takes some microseconds on few bodies and as many or `points` points: it is then
-    /// done on the calling thread.
+    /// [`Engine::with`] for work that takes some microseconds on few bodies and as many or `points`
+    /// points: it is then done on the calling thread.
     fn with_few<T: Send + 'static>(
         &self,
         py: Python<'_>,
@@ -443,7 +444,8 @@ impl Engine {
         Ok(PyArray1::from_vec(py, potential))
     }
 
-    /// Radii around the density centre that hold these parts of the mass of one component, or of all bodies.
+    /// Radii around the density centre that hold these parts of the mass of one component, or of
+    /// all bodies.
     fn lagrangian_radii(
         &self,
         py: Python<'_>,
@@ -474,7 +476,8 @@ impl Engine {
         })
     }
 
-    /// Accelerations and potentials at points, by the simulation's engine and with its external field.
+    /// Accelerations and potentials at points, by the simulation's engine and with its external
+    /// field.
     fn field<'py>(&self, py: Python<'py>, at: Vectors<'py>) -> PyResult<Pulls<'py>> {
         let at = vectors(&at)?;
         let forces = self.with_few(py, at.len(), move |simulation| {
@@ -561,8 +564,8 @@ impl Engine {
         from_image(py, &image)
     }
 
-    /// Films `frames` pictures with `steps_per_frame` steps between two; returns the number of pictures. `tick` as in
-    /// [`Engine::step`], with the number of pictures.
+    /// Films `frames` pictures with `steps_per_frame` steps between two; returns the number of
+    /// pictures. `tick` as in [`Engine::step`], with the number of pictures.
     #[allow(clippy::too_many_arguments)]
     fn film(
         &self,

@@ -1,4 +1,5 @@
-//! The fastest kernel shape for an adapter, found by measurement, and the results of earlier searches.
+//! The fastest kernel shape for an adapter, found by measurement, and the results of earlier
+//! searches.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -48,8 +49,8 @@ pub struct Found {
     refused: Vec<(String, String)>,
 }
 
-/// Finds the fastest all-pairs kernel for steps of `n` bodies within about `secs` seconds; `remember` stores it for
-/// later simulations here and in the program.
+/// Finds the fastest all-pairs kernel for steps of `n` bodies within about `secs` seconds;
+/// `remember` stores it for later simulations here and in the program.
 #[pyfunction]
 pub fn tune(
     py: Python<'_>,

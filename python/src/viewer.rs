@@ -1,4 +1,5 @@
-//! Pictures one after the other, with a camera that a mouse moves: what a widget in a notebook shows.
+//! Pictures one after the other, with a camera that a mouse moves: what a widget in a notebook
+//! shows.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;

@@ -63,13 +63,14 @@ fn keep(i: u32, track: Track) {
 //% endif
 }
 
-// The power of two below the wish; at most twice the last step, and twice only if the time is a multiple of it.
-fn next_level(i: u32, level: u32, wish: f32) -> u32 {
-    if wish >= 2.0 {
+// The level of the largest power of two that is at most `ratio` times the last step; at most twice the last step, and
+// twice only if the time is a multiple of it.
+fn next_level(i: u32, level: u32, ratio: f32) -> u32 {
+    if ratio >= 2.0 {
         let doubled = max(level, 1u) - 1u;
         return select(level, doubled, same(multiple_of(doubled, state.next), state.next));
     }
-    var left = wish;
+    var left = ratio;
     var next = level;
     while left < 1.0 && next <= LEVELS {
         left *= 2.0;
@@ -82,9 +83,9 @@ fn next_level(i: u32, level: u32, wish: f32) -> u32 {
     return next;
 }
 
-// How often a step is halved for a wish; -1 if it is doubled. As in src/integrate/blocks/stats.rs.
-fn halvings(wish: f32) -> i32 {
-    return i32(clamp(ceil(-log2(wish)), -1.0, 44.0));
+// How often a step is halved for this ratio; -1 if it is doubled. As in src/integrate/blocks/stats.rs.
+fn halvings(ratio: f32) -> i32 {
+    return i32(clamp(ceil(-log2(ratio)), -1.0, 44.0));
 }
 
 @compute @workgroup_size(64)
@@ -121,12 +122,12 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     after.jerk = storable(after.jerk);
     after.snap = storable(after.snap);
     keep(i, after);
-    let longer = halvings(corrected.plain) - halvings(corrected.wish);
+    let longer = halvings(corrected.plain) - halvings(corrected.ratio);
     if longer > 0 {
         atomicAdd(&state.lengthened, 1u);
         atomicAdd(&state.lengthened_levels, u32(longer));
     }
-    let next = next_level(i, level, corrected.wish);
+    let next = next_level(i, level, corrected.ratio);
     if next != level {
         levels[i] = next;
         atomicSub(&state.levels[level], 1u);

@@ -36,26 +36,26 @@ fn sizes(a: Real3, a1: Real3, a2: Real3, a3: Real3, a4: Real3, a5: Real3, noise:
 
 const ALWAYS: f32 = 1e30;
 
-// To shorten a step, a derivative must exceed the noise by this factor; `sure` is the wish with that much noise
+// To shorten a step, a derivative must exceed the noise by this factor; `sure` is the ratio with that much noise
 // subtracted. With noise, a step is never shortened to less than an eighth.
 const FAR_ABOVE: Real = Real(16.0);
 const SHORTEST: f32 = 0.125;
 
 // The mean of both criteria; the lower derivatives decide alone if the higher ones are lost in noise.
-fn mean_wish(s: Sizes) -> f32 {
+fn mean_ratio(s: Sizes) -> f32 {
     let fourth = aarseth(s);
     let other = sixth(s);
     return 0.5 * (fourth + select(other, fourth, other == ALWAYS));
 }
 
-// How many times the noise is subtracted: not at all, once, and so often that what is left is far above it.
+// The multiple of the noise that is subtracted: 0, 1, and FAR_ABOVE, so that any remainder is far above the noise.
 fn left_out(i: u32) -> Real {
     return select(select(FAR_ABOVE, Real(1.0), i == 1u), Real(0.0), i == 0u);
 }
 
-fn settled(wish: f32, sure: f32) -> f32 {
+fn settled(ratio: f32, sure: f32) -> f32 {
     let shortest = select(0.0, SHORTEST, block.noise_jerk > 0.0);
-    return select(wish, clamp(sure, shortest, 1.0), wish < 1.0);
+    return select(ratio, clamp(sure, shortest, 1.0), ratio < 1.0);
 }
 
 // Aarseth's criterion (2003, equation 2.13).

@@ -50,9 +50,9 @@ fn correct(track: Track, h: Real, pull: Pull) -> Corrected {
     let none = Real3();
     let noises = noise_of(pull, h) * Real4(Real(6.0), Real(12.0), Real(0.0), Real(0.0));
     let a = narrow(pull.acceleration);
-    var wishes = vec3<f32>();
+    var ratios = vec3<f32>();
     for (var i = 0u; i < 3u; i += 1u) {
-        wishes[i] = aarseth(sizes(a, narrow(now), snap, crackle, none, none, left_out(i) * noises));
+        ratios[i] = aarseth(sizes(a, narrow(now), snap, crackle, none, none, left_out(i) * noises));
     }
-    return Corrected(after, settled(wishes[1], wishes[2]), wishes[0]);
+    return Corrected(after, settled(ratios[1], ratios[2]), ratios[0]);
 }

@@ -45,10 +45,10 @@ fn correct(track: Track, h: Real, pull: Pull) -> Corrected {
     let a = narrow(pull.acceleration);
     let jerk = narrow(pull.jerk) * h;
     let snap = narrow(pull.snap) * h2;
-    var wishes = vec3<f32>();
+    var ratios = vec3<f32>();
     for (var i = 0u; i < 3u; i += 1u) {
         let known = sizes(a, jerk, snap, crackle, fourth, fifth, left_out(i) * noises);
-        wishes[i] = mean_wish(known);
+        ratios[i] = mean_ratio(known);
     }
-    return Corrected(after, settled(wishes[1], wishes[2]), wishes[0]);
+    return Corrected(after, settled(ratios[1], ratios[2]), ratios[0]);
 }

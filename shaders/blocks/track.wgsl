@@ -63,11 +63,11 @@ struct Pull {
     pull: Real,
 }
 
-// A body at the end of its step, and the length it wishes for the next one, in units of this one; `plain` is the
-// wish as if there were no noise.
+// A body at the end of its step, and the length that the criterion gives for its next one relative to this one; `plain`
+// is the ratio without a correction for noise.
 struct Corrected {
     track: Track,
-    wish: f32,
+    ratio: f32,
     plain: f32,
 }
 

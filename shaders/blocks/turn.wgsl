@@ -1,4 +1,4 @@
-// All bodies have reached the end of a dt_max: restarts time, and finds the least acceleration to count anew.
+// All bodies have reached the end of a dt_max: restarts time, and updates the lower bound of accelerations.
 // One workgroup, whose sums have the same order each time.
 //% include "direct/params.wgsl"
 //% include "direct/arithmetic.wgsl"

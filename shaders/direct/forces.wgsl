@@ -3,8 +3,8 @@
 //   u  interactions per iteration of the unrolled inner loop; their sum is formed first and added to the
 //      totals once per iteration: in double-single only the totals are pairs,
 //   l  sources that each thread brings to a tile; the rows take its sources in turns.
-// If refined, everything after the differences of positions is computed in pairs, and interactions are added one by one.
-// Each slice of the sources is a segment with its own sums, which its rows form together at its end; sum.wgsl adds
+// If refined, everything after the differences of positions is computed in pairs, and interactions are added one by
+// one. Each slice of the sources is a segment with its own sums, which its rows form together at its end; sum.wgsl adds
 // them. When lists are made, each row of each slice is a segment, which has its own part of the list.
 //% if fill
 // This variant computes no force: it writes the lists of sources within each sink's radius.

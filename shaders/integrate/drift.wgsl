@@ -1,6 +1,6 @@
-// Kicks and drifts of positions and velocities that have five bits more than f32. An increment is a small part of what it
-// is added to, and an f32 sum drops its last digits. Along an orbit of regular steps the rounding errors are much the same
-// in each revolution and add up. With five more bits, the rounding of the forces dominates.
+// Kicks and drifts of positions and velocities that have five bits more than f32. An increment is a small part of what
+// it is added to, and an f32 sum drops its last digits. Along an orbit of regular steps the rounding errors are much
+// the same in each revolution and add up. With five more bits, the rounding of the forces dominates.
 
 // Three numbers and what they lack of the exact ones, in 32nds of the spacing of f32 there: from -15 to 15.
 struct Fine {
@@ -14,7 +14,8 @@ struct Rests {
     velocity: vec3<f32>,
 }
 
-// The same numbers as far as anybody but the compiler can tell, which would otherwise reorder sums; `zero` is unknown to it.
+// The same numbers as far as anybody but the compiler can tell, which would otherwise reorder sums; `zero` is unknown
+// to it.
 fn fenced(v: vec3<f32>, zero: u32) -> vec3<f32> {
     return bitcast<vec3<f32>>(bitcast<vec3<u32>>(v) ^ vec3(zero));
 }
@@ -36,8 +37,8 @@ fn units_per_one(v: vec3<f32>) -> vec3<f32> {
 const INTEGERS = 12582912.0;
 
 // a + increment, where the increment includes the rest of a and is usually the smaller one: then the second number is
-// exactly what the sum drops (fast two-sum, Dekker 1971). If the increment is larger, at most the rounding of an f32 sum is
-// lost, of a number that is small for an orbit.
+// exactly what the sum drops (fast two-sum, Dekker 1971). If the increment is larger, at most the rounding of an f32
+// sum is lost, of a number that is small for an orbit.
 fn plus(a: vec3<f32>, increment: vec3<f32>, zero: u32) -> Fine {
     let sum = fenced(a + increment, zero);
     let dropped = increment - fenced(sum - a, zero);
@@ -50,7 +51,8 @@ fn kicked(velocity: Fine, acceleration: vec3<f32>, time: f32, zero: u32) -> Fine
     return plus(velocity.value, fma(acceleration, vec3(time), rest), zero);
 }
 
-// Six rests of five bits in a word that is a normal number if read as an f32: its bits 30 and 29 are 01. 0 holds no rests.
+// Six rests of five bits in a word that is a normal number if read as an f32: its bits 30 and 29 are 01. 0 holds no
+// rests.
 fn unpacked(word: f32) -> Rests {
     let bits = bitcast<u32>(word);
     let counts = (bits & 0x1fffffffu) | ((bits >> 2u) & 0x20000000u);

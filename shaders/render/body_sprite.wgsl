@@ -1,5 +1,5 @@
 // Where and how a body is drawn, for both ways of adding up light, sprite.wgsl and splat.wgsl.
-// The CPU twin is src/render/splat.rs: same formulas, same names.
+// Reference implementation on the CPU: src/render/splat.rs, with the same formulas and names.
 
 //% include "render/view.wgsl"
 

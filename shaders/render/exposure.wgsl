@@ -1,5 +1,5 @@
 // Automatic exposure on the device, without reading anything back. `meter` counts intensities, `adapt`
-// derives levels and a tone curve from the counts. CPU twins: src/render/{exposure,tone}.rs.
+// derives levels and a tone curve from the counts. On the CPU: src/render/{exposure,tone}.rs.
 
 //% include "render/exposure_state.wgsl"
 

@@ -25,7 +25,7 @@ struct ToneUniform {
     stops: f32,
     // Fractions of a change to follow, 0 to 1.
     follow_to_dark: f32,
-    // 0 follows, 1 starts anew with this picture, 2 uses the fixed levels.
+    // 0 follows, 1 resets to this picture's levels, 2 uses the fixed levels.
     mode: u32,
     dither: u32,
     follow_to_bright: f32,

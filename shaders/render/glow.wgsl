@@ -1,5 +1,6 @@
 // Smoothing and glow: shrinks the picture, halves it repeatedly and, on the way back, mixes every level over the result
-// of the coarser ones. The CPU twin is src/render/glow.rs. Taps are bilinear if the format can be filtered.
+// of the coarser ones. Reference implementation on the CPU: src/render/glow.rs. Taps are bilinear if the format can be
+// filtered.
 
 //% include "render/smoothing.wgsl"
 
@@ -40,7 +41,7 @@ fn mean_and_most(a: vec3f, b: vec3f, c: vec3f, d: vec3f) -> vec4f {
     return min(vec4f((a + b + c + d) * 0.25, brightest), vec4f(60000.0));
 }
 
-// Mean colour of 4 x 4 pixels by four taps, for the usual pictures of 720 lines.
+// Mean colour of 4 x 4 pixels by four taps, for pictures of 720 lines.
 @fragment
 fn fs_shrink_by_4(@builtin(position) position: vec4f) -> @location(0) vec4f {
     let size_px = vec2f(textureDimensions(source));

@@ -1,5 +1,5 @@
 // The medium around and in front of a body: the density of bodies there, and the dust its light passes through.
-// The CPU twin is src/render/medium.rs: same formulas, same names.
+// Reference implementation on the CPU: src/render/medium/mod.rs, with the same formulas and names.
 
 //% include "render/body_sprite.wgsl"
 
@@ -148,8 +148,8 @@ fn accumulate(@builtin(global_invocation_id) thread: vec3u) {
     }
 }
 
-// log2 of the number of bodies of mean mass in a finest cell around that place. If only gas is counted, a fraction of the
-// value in the largest cell is subtracted.
+// log2 of the number of bodies of mean mass in a finest cell around that place. If only gas is counted, a fraction of
+// the value in the largest cell is subtracted.
 fn density_at(point: vec3f, tag: u32) -> f32 {
     // Each body samples at a random offset of up to half a cell: on average this blends neighbouring cells.
     let chance = mix_bits(tag);

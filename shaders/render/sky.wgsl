@@ -1,4 +1,5 @@
-// Background stars and galaxies over the finished picture. The CPU twin is src/render/sky.rs, which makes the sprites.
+// Background stars and galaxies over the finished picture. Reference implementation on the CPU: src/render/sky.rs,
+// which makes the sprites.
 
 struct SkySprite {
     centre_px: vec2f,

@@ -1,4 +1,4 @@
-// How smooth and how evenly exposed a picture should be; the host's Smoothing. CPU twins: src/render/{glow,bloom}.rs.
+// How smooth and how evenly exposed a picture should be; the host's Smoothing. On the CPU: src/render/{glow,bloom}.rs.
 
 struct Smoothing {
     crowding: f32,

@@ -1,6 +1,7 @@
 // The light that a body left behind it, as straight pieces along the circle given by its velocity and acceleration:
-// for streak.wgsl and streak_splat.wgsl, which declare `accelerations`. The CPU twins are src/render/streaks/path.rs and
-// share.rs. Points are recomputed wherever they are needed: arrays of them would take memory in every thread.
+// for streak.wgsl and streak_splat.wgsl, which declare `accelerations`. Reference implementation on the CPU:
+// src/render/streaks/path.rs and share.rs. Points are recomputed wherever they are needed: arrays of them would take
+// memory in every thread.
 
 // Most pieces of a streak.
 const MOST_PIECES = 24u;
@@ -78,8 +79,8 @@ fn chance_of(body: u32) -> f32 {
     return f32(((word >> 22u) ^ word) >> 8u) * 5.9604645e-8;
 }
 
-// Brightness factor of a body's streak, with mean 1. If all paths together are longer than can be seen, some bodies draw
-// the long ones on behalf of the others.
+// Brightness factor of a body's streak, with mean 1. If all paths together are longer than can be seen, some bodies
+// draw the long ones on behalf of the others.
 fn share_of(body: u32, way: f32) -> f32 {
     let part = max(sprite.streak_most / max(way, 1e-30), LEAST_SHARE);
     if part >= 1.0 {

@@ -1,5 +1,5 @@
 // Maps linear light to the screen by the asinh curve of Lupton et al. (2004), which preserves colours.
-// The CPU twin is src/render/tone.rs.
+// Reference implementation on the CPU: src/render/tone.rs.
 
 //% include "render/exposure_state.wgsl"
 
@@ -64,8 +64,8 @@ fn vs_tile(@builtin(vertex_index) vertex: u32) -> @builtin(position) vec4f {
     return vec4f(place.x * 2.0 - 1.0, 1.0 - place.y * 2.0, 0.5, 1.0);
 }
 
-// The smooth picture there. If its pixels are large, by a quadratic B-spline: two bilinear taps per axis cover its three
-// pixels.
+// The smooth picture there. If its pixels are large, by a quadratic B-spline: two bilinear taps per axis cover its
+// three pixels.
 fn glow_at(position: vec2f, size_px: vec2f) -> vec4f {
     let glow_px = vec2f(textureDimensions(glow));
     let place = position / shrink_factor(size_px);

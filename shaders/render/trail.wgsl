@@ -1,5 +1,5 @@
 // Mixes one picture in linear light into another of the same size; the blend constant sets the share
-// of each. The CPU twin is src/render/trails.rs.
+// of each. Reference implementation on the CPU: src/render/trails.rs.
 
 @group(0) @binding(0) var source: texture_2d<f32>;
 

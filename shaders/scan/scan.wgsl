@@ -1,5 +1,5 @@
-// The second half of a level of a prefix sum: each entry becomes the sum of those before it. The sum before a workgroup's
-// entries comes from the next level; the top level has one workgroup and stores the sum of all.
+// The second half of a level of a prefix sum: each entry becomes the sum of those before it. The sum before a
+// workgroup's entries comes from the next level; the top level has one workgroup and stores the sum of all.
 
 //% include "scan/bindings.wgsl"
 //% include "scan/threads.wgsl"

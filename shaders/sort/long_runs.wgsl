@@ -1,6 +1,6 @@
-// Orders runs of more than RUN keys that agree in their higher digits by the lower ones: one workgroup sorts a run, digit by
-// digit as `sort/count.wgsl` and `sort/scatter.wgsl` do with all keys, between the same two buffers. Bodies are so crowded
-// only where many lie within 2^-13 of the tree's edge.
+// Orders runs of more than RUN keys that agree in their higher digits by the lower ones: one workgroup sorts a run,
+// digit by digit as `sort/count.wgsl` and `sort/scatter.wgsl` do with all keys, between the same two buffers. Bodies
+// are so crowded only where many lie within 2^-13 of the tree's edge.
 
 //% include "sort/keys.wgsl"
 //% include "scan/threads.wgsl"

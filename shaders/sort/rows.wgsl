@@ -1,6 +1,6 @@
-// Where the keys of a row of 256 go by one digit, one key for each thread. A row is taken in waves of 32. Each key sets its
-// bit in the mask of its wave and digit; the bits before its own, in its wave and in earlier ones, then give its rank among
-// the keys with that digit. This needs no subgroups, and no atomic operation whose order affects the result.
+// Where the keys of a row of 256 go by one digit, one key for each thread. A row is taken in waves of 32. Each key sets
+// its bit in the mask of its wave and digit; the bits before its own, in its wave and in earlier ones, then give its
+// rank among the keys with that digit. This needs no subgroups, and no atomic operation whose order affects the result.
 
 const WAVES = 8u;
 

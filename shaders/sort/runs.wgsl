@@ -1,6 +1,6 @@
-// After the passes over the higher digits of 64-bit keys: entries that agree in them, a run, get their order by the lower
-// bits. Runs are short: of a million bodies in a Plummer sphere no more than 14 agree in the highest 32 bits of 63. Each
-// entry counts those of its run that come before it.
+// After the passes over the higher digits of 64-bit keys: entries that agree in them, a run, get their order by the
+// lower bits. Runs are short: of a million bodies in a Plummer sphere no more than 14 agree in the highest 32 bits
+// of 63. Each entry counts those of its run that come before it.
 //
 // A run of more than RUN entries stays where it is, for `sort/long_runs.wgsl`.
 
@@ -10,8 +10,8 @@
 @group(0) @binding(1) var<storage, read> payloads: array<u32>;
 @group(0) @binding(2) var<storage, read_write> sorted_keys: array<Key>;
 @group(0) @binding(3) var<storage, read_write> sorted_payloads: array<u32>;
-// For each RUN entries one more than where a long run begins, after the last of those before and up to the first of them;
-// 0 if none does. Two long runs cannot begin there.
+// For each RUN entries one more than where a long run begins, after the last of those before and up to the first of
+// them; 0 if none does. Two long runs cannot begin there.
 @group(0) @binding(4) var<storage, read_write> long_runs: array<u32>;
 @group(0) @binding(5) var<storage, read> count_on_device: array<u32>;
 @group(0) @binding(6) var<uniform> params: SortParams;

@@ -1,7 +1,7 @@
 // Third pass for a digit: moves every key and its value to their place. Keys with equal digits keep their order.
 //
-// A workgroup first orders its keys in workgroup memory and then writes them in this order: with sixteen rows, sixteen in a
-// sequence, on average, go to neighbouring addresses.
+// A workgroup first orders its keys in workgroup memory and then writes them in this order: with sixteen rows, sixteen
+// in a sequence, on average, go to neighbouring addresses.
 
 //% include "sort/keys.wgsl"
 //% include "scan/threads.wgsl"
@@ -16,7 +16,8 @@
 @group(0) @binding(6) var<storage, read> count_on_device: array<u32>;
 @group(0) @binding(7) var<uniform> params: SortParams;
 
-// In the workgroup's order: where the keys of each digit begin, and how much further they go in the result (modulo 2^32).
+// In the workgroup's order: where the keys of each digit begin, and how much further they go in the result (modulo
+// 2^32).
 var<workgroup> begins: array<u32, 256>;
 var<workgroup> further: array<u32, 256>;
 

@@ -1,7 +1,7 @@
-// Momentum: the net force that should vanish in a closed system is distributed over the bodies and subtracted again
-// (src/forces/tree/balance.rs explains why and how). Four kernels run in turn: "greatest" finds the unit of the sums,
-// "sum" adds up forces, their sizes and masses, "share" what each body may give, and "take" subtracts it. Sums are of
-// integers, so that they do not depend on the order, nor on how bodies are divided among devices.
+// Momentum: the net force, which should vanish in a closed system, is distributed over the bodies and subtracted
+// (src/forces/tree/balance.rs gives the method). Four kernels: "greatest" finds the unit of the sums; "sum" adds up the
+// forces, their magnitudes and the masses; "share" the weights m min(|a|, mean); "take" subtracts. Sums are of
+// integers, so that they depend neither on the order nor on how bodies are divided among devices.
 //% include "tree/common.wgsl"
 
 //% if stage == "take"
@@ -33,9 +33,9 @@ fn size_of(x: vec3<f32>) -> f32 {
 //% if stage == "greatest"
 var<workgroup> found: array<atomic<u32>, 2>;
 //% else
-// A 64-bit integer, the lower word first, in two's complement. The unit of a sum is 2^(unit - 150): with the exponent of
-// the greatest number, n < 2^k of them stay below 2^62. Rounding each to the unit changes a sum by some sqrt(n) 2^(k - 62)
-// of the greatest.
+// A 64-bit integer, the lower word first, in two's complement. The unit of a sum is 2^(unit - 150): with the exponent
+// of the greatest number, n < 2^k of them stay below 2^62. Rounding each to the unit changes a sum by some sqrt(n)
+// 2^(k - 62) of the greatest.
 fn unit_for(greatest: u32) -> u32 {
     let k = 32u - countLeadingZeros(state.all_bodies);
     return max((greatest >> 23u) + min(k, 36u), 39u) - 38u;
@@ -80,8 +80,8 @@ fn number_of(a: vec2<u32>, unit: u32) -> f32 {
     return select(number, -number, is_negative) * (1.0 / 8388608.0) * bitcast<f32>(unit << 23u);
 }
 
-// The bits of the greatest force (0) or mass (1), or of what is expected of a part of the curve whose ranks have not yet
-// compared theirs.
+// The bits of the greatest force (0) or mass (1) of this device, or of all ranks in the last evaluation if those are
+// greater: ranks exchange their maxima only after the sums.
 fn greatest_of(k: u32) -> u32 {
     return max(atomicLoad(&tally[GREATEST + k]), atomicLoad(&tally[EXPECTED + k]));
 }
@@ -107,7 +107,7 @@ fn sum_of(k: u32) -> vec2<u32> {
     return vec2(atomicLoad(&tally[FORCES + 2u * k]), atomicLoad(&tally[FORCES + 2u * k + 1u]));
 }
 
-// The sum of the sizes of all forces.
+// The sum of the magnitudes of all forces.
 fn force() -> f32 {
     return number_of(sum_of(3u), force_unit());
 }

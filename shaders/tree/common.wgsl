@@ -5,12 +5,12 @@ const THREADS_EACH = 256u;
 // Levels below the root: octal digits of a key.
 const LEVELS = 21u;
 
-// Layout of the tally: distances by exponent, cells for each size of leaf, the sum of the logarithms of accelerations in
-// 64 bits (some 8,000 per body: 32 bits overflow from 500,000 bodies on), scattered groups, and what `balance.wgsl` needs:
-// the bits of the greatest force and mass, then sums in 64 bits, of the forces on each axis, their sizes and masses, and
-// of shares; for parts of the curve (`tree/domains/`) the numbers of records, roots, questions and sinks that miss cells, of
-// bodies with one key and of boxes, and the greatest force and mass that are expected. The others count bodies, cells or
-// groups, which are fewer than 2^32.
+// Layout of the tally: distances by exponent, cells for each size of leaf, the sum of the logarithms of accelerations
+// in 64 bits (some 8,000 per body: 32 bits overflow from 500,000 bodies on), scattered groups, and what `balance.wgsl`
+// needs: the bits of the greatest force and mass, then sums in 64 bits, of the forces on each axis, their sizes and
+// masses, and of shares; for parts of the curve (`tree/domains/`) the numbers of records, roots, questions and sinks
+// that miss cells, of bodies with one key and of boxes, and the greatest force and mass that are expected. The others
+// count bodies, cells or groups, which are fewer than 2^32.
 const DISTANCES = 0u;
 const CELLS_FOUND = 256u;
 const LOG_LOW = 264u;

@@ -6,7 +6,7 @@ fn is_before(a: vec2<u32>, b: vec2<u32>) -> bool {
     return a.y < b.y || (a.y == b.y && a.x < b.x);
 }
 
-// The number of keys before this one, or up to it.
+// The number of keys below this one, or at most equal to it.
 fn rank_of(key: vec2<u32>, is_included: bool) -> u32 {
     var low = 0u;
     var high = state.inside;

@@ -1,5 +1,5 @@
-// The edge of the cube, whose centre is the origin: the smallest power of two that leaves out no more bodies than allowed. Otherwise a few that fly away
-// would make the cells too coarse for all others. One workgroup.
+// The edge of the cube, whose centre is the origin: the smallest power of two that leaves out at most `spare` bodies,
+// since a few escapers would make the cells too coarse for all others. One workgroup.
 //% include "tree/common.wgsl"
 //% include "scan/threads.wgsl"
 

@@ -1,9 +1,9 @@
-// Far cells of a group of sinks, by an expansion about the middle of its box: one workgroup for each group, one lane for
-// each cell. Adds to what the walk has found.
+// Far cells of a group of sinks, by an expansion about the middle of its box: one workgroup for each group, one lane
+// for each cell. Adds to what the walk has found.
 //
 // With y the place of a sink about the middle, s a cell's, U(y) = m f(s - y) + Q f''(s - y) / 2 and
-// f(s) = (s^2 + eps^2)^(-1/2), the sums are those of the derivatives of U at y = 0, to fourth order, of Q to second. With
-// i = f(s), n = i s, t = i times the unit of length, q = i^2 Q, v = 3 q n and a = m + 5/2 v.n - 3/2 tr q they are
+// f(s) = (s^2 + eps^2)^(-1/2), the sums are those of the derivatives of U at y = 0, to fourth order, of Q to second.
+// With i = f(s), n = i s, t = i times the unit of length, q = i^2 Q, v = 3 q n and a = m + 5/2 v.n - 3/2 tr q they are
 //   i (m + v.n / 2 - tr q / 2)
 //   i t (a n - v)
 //   i t^2 ((3 m + 35/2 v.n - 15/2 tr q) n n - 5 (v n + n v) + 3 q - a)

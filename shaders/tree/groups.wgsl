@@ -1,8 +1,8 @@
 // The sinks of each walk: 64 neighbours on the curve, or one body outside the cube.
 //
-// In sparse outer regions the box of 64 bodies may enclose all the others, and nothing in it is far from the group: three
-// such groups among a million bodies took ten times as long as all the rest, which had to wait. So if there are more than
-// CROWD bodies in the cells that a group's box touches, of a quarter of its size, its sinks walk one by one.
+// In sparse outer regions the box of 64 bodies may enclose all the others, and nothing in it is far from the group:
+// three such groups among a million bodies took ten times as long as all the rest, which had to wait. So if there are
+// more than CROWD bodies in the cells that a group's box touches, of a quarter of its size, its sinks walk one by one.
 //% include "tree/common.wgsl"
 //% include "tree/hilbert.wgsl"
 //% include "tree/sinks.wgsl"

@@ -21,7 +21,7 @@ fn main(
     order[i] = i;
     let position = bodies[i].xyz;
     if !is_somewhere(position) {
-        // After all others.
+        // Out of range: the last key.
         keys[i] = vec2(0xffffffffu);
         return;
     }

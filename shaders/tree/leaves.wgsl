@@ -1,5 +1,5 @@
-// Moments of leaves, one thread for each, which adds up the bodies in order. Leaves of very many bodies, all in one place
-// as far as keys can tell, are added up by all threads of the workgroup together, also in a fixed order.
+// Moments of leaves, one thread for each, which adds up the bodies in order. Leaves of very many bodies, all in one
+// place as far as keys can tell, are added up by all threads of the workgroup together, also in a fixed order.
 //% include "tree/common.wgsl"
 //% include "tree/record.wgsl"
 

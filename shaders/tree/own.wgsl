@@ -1,6 +1,6 @@
 // The accelerations that bodies give each other, for the rule `acceleration`: those of the last step minus the external
-// field's at the current positions. A strong field in them would raise the allowed error and make the tree coarser. Of the
-// `count` bodies in `order`: a part of a tree has them at any places.
+// field's at the current positions. A strong field in them would raise the allowed error and make the tree coarser. Of
+// the `count` bodies in `order`: a part of a tree has them at any places.
 //% include "tree/common.wgsl"
 //% include "force/field.wgsl"
 

@@ -24,7 +24,7 @@ struct TreeParams {
     // If several devices share the sinks, this one computes [sink_begin, sink_end) along the curve.
     sink_begin: u32,
     sink_end: u32,
-    // If several devices each have a part of the curve: a part, and the number of parts.
+    // If the curve is cut into parts, one per device: the number of a part, and how many there are.
     part: u32,
     parts: u32,
     // Factor on squared distances in the choice of cells that another rank needs.
@@ -57,8 +57,8 @@ struct TreeState {
     after: u32,
     // The number of this device's first cell.
     base: u32,
-    // Its first and its last bodies are in leaves that reach beyond its part, which have copies of their bodies: how many
-    // they are, and where their copies begin.
+    // This device's first and last bodies may be in leaves that reach beyond its part, and have copies among the bodies
+    // of these leaves: the number of such bodies, and the index of the first copy.
     first_copied: u32,
     first_copy: u32,
     last_copied: u32,

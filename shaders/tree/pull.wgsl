@@ -1,5 +1,5 @@
-// The acceleration of a sink by an accepted cell, and the potential there. s points from the sink to the centre of mass,
-// Q are the second moments about it:
+// The acceleration of a sink by an accepted cell, and the potential there. s points from the sink to the centre of
+// mass, Q are the second moments about it:
 //   a = i^3 [ (m + i^2 (2.5 q i^2 - t)) s - i^2 v ],  v = 3 Q s,  q = v.s,  t = 1.5 trace Q,  i = 1 / sqrt(s.s + eps^2)
 // The trace remains in Q: with softening it contributes.
 //% if quadrupole

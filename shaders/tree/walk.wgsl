@@ -1,9 +1,9 @@
 // Forces on 64 sinks that are neighbours on the curve: one workgroup walks through the cells for all of them
-// (Barnes 1990), turn by turn. A turn takes up to 64 cells from the stack, one for each lane. Each is opened, or accepted
-// and put on a list; opened leaves go on another list. 32 accepted cells become a tile in workgroup memory, which acts on
-// all sinks; 64 opened leaves become tiles of 64 bodies. A cell whose quadrupole does not matter goes on the list of leaves,
-// as one body. A cell that is far enough for an expansion about the middle of the group goes on a list for
-// `tree/far.wgsl`; if that list is full, it acts like the others.
+// (Barnes 1990), turn by turn. A turn takes up to 64 cells from the stack, one for each lane. Each is opened, or
+// accepted and put on a list; opened leaves go on another list. 32 accepted cells become a tile in workgroup memory,
+// which acts on all sinks; 64 opened leaves become tiles of 64 bodies. A cell whose quadrupole does not matter goes on
+// the list of leaves, as one body. A cell that is far enough for an expansion about the middle of the group goes on a
+// list for `tree/far.wgsl`; if that list is full, it acts like the others.
 //
 // The stack cannot overflow: a turn pushes at most 64 entries and takes at least 8; with more than 112 on it a turn
 // takes one, which adds at most 7 per level, 147 in all. With 52 and less memory the walk was 27 % slower, with 304 and
@@ -50,7 +50,8 @@ const FAR_LENGTH = {{ far_length }}u;
 
 //% include "tree/walking.wgsl"
 
-// Lanes of a workgroup, one for each sink; also the cells of a turn, the leaves opened at a time, and the bodies of a tile.
+// Lanes of a workgroup, one for each sink; also the cells of a turn, the leaves opened at a time, and the bodies of a
+// tile.
 const LANES = 64u;
 // Entries of the stack that a turn takes at most, and cells of a tile.
 const UNIT = 32u;
@@ -66,12 +67,13 @@ const IS_CELL = 0x80000000u;
 const OUTSIDE = 0x7fffffffu;
 
 var<workgroup> stack: array<u32, MOST>;
-// Cells that are accepted and wait for a full tile: those that were too few, and a turn's.
+// Accepted cells that wait for a full tile: at most UNIT - 1 of earlier turns, and those of a turn.
 var<workgroup> accepted: array<u32, 96>;
-// Leaves and points that wait to be opened: those that were too few, a turn's, and the bodies outside the cube.
+// Leaves and points that wait for a full tile: at most LANES - 1 of earlier turns, those of a turn, and one entry for
+// the bodies outside the cube.
 var<workgroup> leaves: array<u32, 129>;
-// Of the leaves that are opened: how many bodies there are up to each, and what the place of a body among them is added to,
-// to give its number.
+// For each opened leaf the number of bodies up to its end, and the offset from a body's index among those of all opened
+// leaves to its number.
 var<workgroup> sums: array<u32, LANES>;
 var<workgroup> firsts: array<u32, LANES>;
 var<workgroup> tile: array<vec4<f32>, 96>;
@@ -82,12 +84,12 @@ var<workgroup> tile_bodies: array<u32, LANES>;
 // The square of the largest distance of a sink from the middle, as bits: those of positive numbers have their order.
 var<workgroup> extent: atomic<u32>;
 //% endif
-// Binary digits of the numbers of children, one bit for each entry that is taken.
+// Bit planes of the numbers of children: bit i of word k is digit k of entry i.
 var<workgroup> digits: array<atomic<u32>, 4>;
-// One bit for each cell of a turn: where the children of an entry begin, and the cells of each kind.
+// Bit masks over the cells of a turn: those at which an entry's children begin, and those of each kind.
 var<workgroup> begins: array<atomic<u32>, 2>;
 var<workgroup> kinds: array<atomic<u32>, 8>;
-// What the turn has found: numbers of cells of each kind, and in the upper half of the first the entries taken.
+// The counts of a turn: cells of each kind, and in the upper half of the first the entries taken from the stack.
 var<workgroup> found: vec4<u32>;
 // The bodies of all leaves that are opened.
 var<workgroup> opened_bodies: u32;
@@ -107,8 +109,8 @@ fn cells_of_kind(kind: u32) -> vec2<u32> {
     return vec2(atomicLoad(&kinds[2u * kind - 2u]), atomicLoad(&kinds[2u * kind - 1u]));
 }
 
-// The place of a lane's cell among the children of the entries that are taken: bits where those of an entry begin, up to
-// this lane. As many entries are taken as have LANES children together.
+// The place of a lane's cell among the children of the entries that are taken: bits where those of an entry begin, up
+// to this lane. As many entries are taken as have LANES children together.
 fn begins_up_to(children: u32, lane: u32) -> vec2<u32> {
     for (var k = 0u; k < 4u; k++) {
         if ((children >> k) & 1u) != 0u {
@@ -458,7 +460,7 @@ fn main(
             let many = min(waiting_cells, UNIT);
             waiting_cells -= many;
             if lane < UNIT {
-                // Past the last one a massless cell, at a place where there are no sinks.
+                // Padded with massless cells, away from all sinks.
                 let cell = accepted[waiting_cells + min(lane, many - 1u)];
                 let is_one = lane < many;
                 //% if output == "lists"
@@ -528,17 +530,17 @@ fn main(
         lists[list + 2u] = {% if expands %}far_count{% else %}0u{% endif %};
     }
     //% elif output == "share"
-    // In the order of the curve, where each device's part is one range. The first sink of a group holds the group's cost;
-    // if sinks walk one by one, an estimate for all of them.
+    // In the order of the curve, where each device's part is one range. The first sink of a group holds the group's
+    // cost; if sinks walk one by one, an estimate for all of them.
     let each = select(1u, GROUP, group >= params.singles);
     if sink_index < end {
         partial_sums[sink_index] =
             vec4(total, select(0.0, f32(work * each), sink_index == begin));
     }
     //% elif output == "counts"
-    // In the order of the curve. The first sink of a group holds the numbers of turns, of cells looked at, and of cells and
-    // bodies applied, the second that of far cells; enough of the forces is written to keep the compiler from leaving them
-    // out.
+    // In the order of the curve. The first sink of a group holds the numbers of turns, of cells looked at, and of cells
+    // and bodies applied, the second that of far cells; enough of the forces is written to keep the compiler from
+    // leaving them out.
     let met = vec3(f32(looked_at), f32(met_cells), f32(met_bodies));
     if sink_index < end {
         var number = dot(total, vec3(1.0));

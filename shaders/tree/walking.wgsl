@@ -1,8 +1,8 @@
 // The fewest sinks for which far cells are expanded.
 const FEWEST = {{ fewest }}u;
 
-// The sinks of a group that walks in this dispatch, from the first to the end; none if its number is that of no group, if
-// its sinks walk one by one, or if another device has it.
+// The sinks of a group that walks in this dispatch, from the first to the end; none if its number is that of no group,
+// if its sinks walk one by one, or if another device has it.
 fn sinks_of(group: u32) -> vec2<u32> {
     // Groups, bodies outside the cube and, after a gap, the sinks of scattered groups.
     let others = (state.inside + GROUP - 1u) / GROUP + state.outside;

@@ -52,15 +52,16 @@ pub struct Group {
     pub velocity_of_mass: DVec3,
     /// The [`density_centre`]: that of the densest part, which tails and runaways do not move.
     pub centre: DVec3,
-    /// Mean velocity of the bodies in the last sphere of [`density_centre`], a fifth of them or 100.
+    /// Mean velocity of the bodies in the last sphere of [`density_centre`], a fifth of them
+    /// or 100.
     pub velocity: DVec3,
     /// Radii about [`Group::centre`] that hold the requested fractions of [`Group::mass`].
     pub radii: Vec<f64>,
     /// The radius that holds half of it.
     pub half_mass_radius: f64,
-    /// The median distance from [`Group::centre`] over that of the most massive tenth of the bodies,
-    /// to which all belong that are as massive as its lightest: above 1 if massive bodies are more
-    /// concentrated, 1 for equal masses. NaN if both distances are 0.
+    /// The median distance from [`Group::centre`] over that of the most massive tenth of the
+    /// bodies, to which all belong that are as massive as its lightest: above 1 if massive bodies
+    /// are more concentrated, 1 for equal masses. NaN if both distances are 0.
     pub segregation: f64,
     /// Motions about [`Group::centre`], of all bodies of the group.
     pub motion: MotionStatistics,

@@ -211,9 +211,9 @@ impl Cluster {
         Ok(())
     }
 
-    /// Waits for the results of the pending call. `n` is the number of i-particles that the client's arrays hold.
-    /// The first half does not say whether the nearest particles are needed: at the first request
-    /// they take an evaluation of their own.
+    /// Waits for the results of the pending call. `n` is the number of i-particles that the
+    /// client's arrays hold. The first half does not say whether the nearest particles are needed:
+    /// at the first request they take an evaluation of their own.
     ///
     /// # Errors
     /// No pending call; `n` differs from the first half; a device failure.

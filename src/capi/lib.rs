@@ -4,8 +4,8 @@
 //!
 //! A client writes j-particles (sources) to addresses, starts the forces on i-particles (sinks) in
 //! a first half, does its own work, waits in a last half, and reads neighbour lists. Particles are
-//! stored on the host in f64; a [`gravitile::forces::ForceEngine`] computes the forces and, if it can,
-//! predicts the particles.
+//! stored on the host in f64; a [`gravitile::forces::ForceEngine`] computes the forces and, if it
+//! can, predicts the particles.
 //!
 //! | file | contents |
 //! |---|---|

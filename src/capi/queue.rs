@@ -111,7 +111,7 @@ impl ParticleQueue {
 /// and discards them.
 pub struct QueueReader<'a> {
     queue: &'a ParticleQueue,
-    /// Where the particles are that were taken.
+    /// The store that holds the particles taken.
     store: usize,
     taken: Range<usize>,
     has_more: bool,
@@ -151,12 +151,13 @@ impl<'a> QueueReader<'a> {
         }
     }
 
-    /// Whether nothing is taken.
+    /// Whether there are no taken particles.
     pub fn is_empty(&self) -> bool {
         self.taken.is_empty()
     }
 
-    /// Whether there were more particles in the queue than have been taken, which is the case once.
+    /// Whether the queue held more particles than were taken. Happens once: when the log is
+    /// disabled, its entries are taken first.
     pub fn has_more(&self) -> bool {
         self.has_more
     }
@@ -214,10 +215,10 @@ fn mark() -> usize {
     MARK.with(|mark| std::ptr::from_ref(mark) as usize)
 }
 
-/// Whose the log is: the first thread that appends becomes the owner. Only the owner writes
-/// entries; it then publishes their count, and the queue's reader reads the published entries. Once
-/// another thread sets particles, the log is disabled for good, so everything in it precedes what
-/// other threads set afterwards.
+/// A log with a single writer: the first thread that appends becomes its owner. Only the owner
+/// writes entries; it then publishes their count, and the queue's reader reads the published
+/// entries. Once another thread sets particles, the log is disabled permanently, so all its
+/// entries precede those of other threads.
 #[derive(Default)]
 struct SingleWriterLog {
     /// Mark of the owner; 0 if there is none yet.

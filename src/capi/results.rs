@@ -40,7 +40,7 @@ pub fn groups(values: &[f64]) -> Vec<Vec<usize>> {
     order.chunk_by(|a, b| values[*a] == values[*b]).map(<[usize]>::to_vec).collect()
 }
 
-/// BoardForces of `call`, with `softening_squared` per sink instead of the call's own; `nearest`
+/// The forces of `call`, with `softening_squared` per sink instead of the call's own; `nearest`
 /// requests the nearest j-particles. An engine accepts one softening per call, so sinks are grouped
 /// by softening.
 ///
@@ -83,7 +83,7 @@ pub fn evaluate(
     Ok(all)
 }
 
-/// The client's arrays for results; `None` for those that it does not want.
+/// The client's arrays for results; `None` for outputs that it does not request.
 #[derive(Default)]
 pub struct ResultArrays {
     pub acceleration: Option<OutputArray<[f64; 3]>>,
@@ -99,8 +99,8 @@ pub struct ResultArrays {
 }
 
 impl ResultArrays {
-    /// Runs `work`, which writes the results of `n` sinks. On failure the arrays are filled with NaN
-    /// and -1, which stops clients that ignore return codes from integrating with old forces.
+    /// Runs `work`, which writes the results of `n` sinks. On failure the arrays are filled with
+    /// NaN and -1, which stops clients that ignore return codes from integrating with old forces.
     pub fn fill(mut self, n: usize, work: impl FnOnce(&mut Self) -> Result<()>) -> Result<c_int> {
         let outcome = work(&mut self);
         if outcome.is_err() {

@@ -52,8 +52,8 @@ impl Members<'_> {
             }
             let shift = mean(&found);
             centre += shift;
-            // By the triangle inequality no body of the last sphere is farther than this from the new
-            // centre.
+            // By the triangle inequality no body of the last sphere is farther than this from the
+            // new centre.
             radius = SHRINK * (reach + shift.length()).min(radius);
             if inside <= least || radius == 0.0 {
                 break;
@@ -146,8 +146,8 @@ impl SphereShells {
         Ok(made)
     }
 
-    /// Of this process's members in shell `k` that are within `radius` of `centre`: the sums about it,
-    /// the least distance times -1, and the largest, negative if there are none.
+    /// Of this process's members in shell `k` that are within `radius` of `centre`: the sums about
+    /// it, the least distance times -1, and the largest, negative if there are none.
     fn within(
         &self,
         members: &Members<'_>,

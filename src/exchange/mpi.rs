@@ -20,8 +20,8 @@ struct World {
     size: usize,
     /// Whether all ranks have been notified that work is to stop, by this rank or another.
     is_stopping: bool,
-    /// Received bytes. Their memory is used again, since writing to new pages is slow: 1.6 GB/s, and
-    /// 11 GB/s to old ones, on an AMD EPYC.
+    /// Received bytes. The buffer is reused, since writing to new pages is slow: 1.6 GB/s on an AMD
+    /// EPYC, 11 GB/s to pages in use.
     gathered: Vec<u8>,
     received: Vec<Vec<u8>>,
 }
@@ -185,16 +185,16 @@ impl Exchange for World {
     }
 }
 
-/// How long an operation is polled for without a pause, and that much longer for each
-/// byte: MPI libraries move data only while they are polled, a piece each time.
+/// How long an operation is polled without a pause, and the addition per byte: MPI libraries make
+/// progress only while they are polled.
 const SPIN: Duration = Duration::from_millis(1);
 const SPIN_PER_BYTE: Duration = Duration::from_nanos(1);
 
 /// The pause between later polls.
 const PAUSE: Duration = Duration::from_micros(50);
 
-/// Waits for an operation. MPI libraries wait in a loop that leaves its core to nobody: four
-/// ranks on two cores took 15 times as long as two.
+/// Waits for an operation, yielding the core between polls. The libraries' own waits do not yield:
+/// four ranks on two cores took 15 times as long as two.
 fn wait<'a, D: ?Sized, S: Scope<'a>>(mut request: Request<'a, D, S>, bytes: usize) {
     let spin = SPIN + SPIN_PER_BYTE * u32::try_from(bytes).unwrap_or(u32::MAX);
     let begun = Instant::now();
@@ -218,7 +218,7 @@ fn poll_stop(world: &SimpleCommunicator) -> bool {
     received
 }
 
-/// Messages of this many bytes are rare, and their memory is given back.
+/// Buffers larger than this are freed after use: messages of that size are rare.
 const LARGE: usize = 1 << 28;
 
 fn release_if_large(memory: &mut Vec<u8>) {
@@ -237,7 +237,7 @@ fn gather(world: &SimpleCommunicator, mine: &[u8], bytes: &[usize], all: &mut [u
     });
 }
 
-/// These lengths as MPI's counts, and where each begins after the ones before.
+/// MPI's counts and displacements for concatenated messages of these lengths.
 fn counts(bytes: &[usize]) -> (Vec<i32>, Vec<i32>) {
     let counts: Vec<i32> = bytes.iter().map(|n| *n as i32).collect();
     let begins = counts.iter().scan(0, |at, n| {

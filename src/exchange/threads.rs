@@ -11,15 +11,15 @@ use super::barrier::Barrier;
 use super::{Exchange, Reader, gather_by_lengths};
 use crate::error::Result;
 
-/// Chunk of a parallel copy, and the least that is copied in parallel: to wait for threads of the pool
-/// takes as long as copying some 200 kB.
+/// Chunk of a parallel copy, and the size from which copies are parallel: waking threads of the
+/// pool takes as long as copying some 200 kB.
 const COPY_BYTES: usize = 1 << 18;
 const MANY_BYTES: usize = 1 << 20;
 
 /// A shared buffer that other members read in place.
 pub type SharedBuffer = Arc<dyn AsRef<[u8]> + Send + Sync>;
 
-/// A message of a member: bytes, whose memory is used again, or a buffer of its own.
+/// A member's message: a copy in a reused buffer, or a borrowed buffer.
 #[derive(Default)]
 struct MemberMessage {
     copied: Vec<u8>,
@@ -40,8 +40,8 @@ impl MemberMessage {
     }
 }
 
-/// Copies pieces of bytes to others of the same number, many in parallel to use the full memory
-/// bandwidth.
+/// Copies each slice to one of equal length; in parallel above `MANY_BYTES`, since one core does
+/// not use the full memory bandwidth.
 pub fn copy_pieces(pieces: Vec<(&mut [u8], &[u8])>) {
     if pieces.iter().map(|(_, from)| from.len()).sum::<usize>() <= MANY_BYTES {
         pieces.into_iter().for_each(|(to, from)| to.copy_from_slice(from));
@@ -55,7 +55,7 @@ pub fn copy_pieces(pieces: Vec<(&mut [u8], &[u8])>) {
 
 /// State shared by the threads of a team.
 struct Team {
-    /// Numbers of members of all processes; the number of this one, and its first member.
+    /// The number of members of each process; `process` is this one, and `first` its first member.
     members_of: Vec<usize>,
     process: usize,
     first: usize,
@@ -79,19 +79,19 @@ pub struct Member {
     outer: Option<Box<dyn Exchange>>,
 }
 
-/// Bytes that members send.
+/// The lengths of the messages of an exchange, in bytes.
 #[derive(Clone, Copy)]
 enum Lengths<'a> {
-    /// Each the same to all, of any length; for the members of one process.
+    /// All-gather of messages of unknown lengths, within one process only.
     Any,
-    /// Each the same to all.
+    /// All-gather: the length of each member's message.
     ToAll(&'a [usize]),
-    /// To each member of those that each sends, in the order of receivers.
+    /// All-to-all: `[k][l]` is the length of the message from member k to member l.
     ToEach(&'a [Vec<usize>]),
 }
 
 impl Lengths<'_> {
-    /// Of all that a member sends.
+    /// The number of bytes that a member sends.
     fn of(self, member: usize) -> usize {
         self.to(member, 0..self.members()).len()
     }
@@ -104,7 +104,7 @@ impl Lengths<'_> {
         }
     }
 
-    /// Where in all that a member sends these receivers' part is.
+    /// The range of the bytes that a member sends which is for these receivers.
     fn to(self, member: usize, receivers: Range<usize>) -> Range<usize> {
         match self {
             Self::Any => unreachable!("messages of any length go whole to all"),
@@ -243,7 +243,8 @@ impl Member {
 }
 
 impl Team {
-    /// Exchanges with the other processes what their members send.
+    /// Sends the messages of this process's members to the other processes, and receives theirs
+    /// into `remote`.
     fn exchange(
         &self,
         outer: &mut dyn Exchange,

@@ -3,7 +3,7 @@
 
 use std::ops::{Add, Div, Mul, Sub};
 
-/// What a law of force needs of a number.
+/// The arithmetic that a law of force uses.
 pub(super) trait Number:
     Copy + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Div<Output = Self>
 {

@@ -1,5 +1,5 @@
-//! A file whose content goes to disk while more is written, so that the sync at the end finds little
-//! left to do: systems otherwise begin with it only when gigabytes are waiting.
+//! A file whose content goes to disk while more is written, so that the sync at the end finds
+//! little left to do: systems otherwise begin with it only when gigabytes are waiting.
 
 use std::fs::File;
 use std::io::{Result, Write};

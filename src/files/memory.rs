@@ -20,12 +20,14 @@ pub trait PageStore: Send {
 
     /// Stores a file under `name` for later visits.
     ///
-    /// Errors: there is no room, or storing is not allowed.
+    /// # Errors
+    /// There is no room, or storing is not allowed.
     fn keep(&self, name: &str, bytes: &[u8]) -> IoResult<()>;
 
     /// Offers a file to the user.
     ///
-    /// Errors: the browser refuses.
+    /// # Errors
+    /// The browser refuses.
     fn offer(&self, name: &str, bytes: &[u8]) -> IoResult<()>;
 }
 

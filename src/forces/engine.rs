@@ -166,7 +166,8 @@ pub struct Interfaces<'a> {
 }
 
 /// An engine that ranks compute with together: each gives it some of the bodies, those of one rank
-/// after those of the other, and has the forces of all bodies on its own, with the bits of one rank.
+/// after those of the other, and has the forces of all bodies on its own, with the bits of one
+/// rank.
 pub trait Divides {
     /// Divides it among these ranks from now on. All must make the same calls.
     fn divide_among(&mut self, ranks: crate::exchange::Ranks);

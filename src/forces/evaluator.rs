@@ -24,8 +24,8 @@ pub trait Evaluator: Send {
     fn highest_order(&self) -> Order;
 
     /// Computes what `outputs` requests on `sinks` into `out`, which has an entry for each sink.
-    /// Sources and sinks have been checked: they have all that `outputs` needs, and `outputs` has no
-    /// more than [`Evaluator::highest_order`].
+    /// Sources and sinks have been checked: they have all that `outputs` needs, and `outputs` has
+    /// no more than [`Evaluator::highest_order`].
     ///
     /// # Errors
     /// Bodies that it cannot compute; the device failed; [`Error::Stopped`].

@@ -213,8 +213,8 @@ fn open_tier<'a>(
 /// computes.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + 'a>>;
 
-/// Accelerations of bodies by all others, with the Plummer softening length `softening` (at least 0)
-/// and G = 1: the all-pairs sum in f32 with f64 totals on all cores of the CPU
+/// Accelerations of bodies by all others, with the Plummer softening length `softening` (at
+/// least 0) and G = 1: the all-pairs sum in f32 with f64 totals on all cores of the CPU
 /// ([`CpuSingle`], rms error 3e-7). One vector per position, in mass / length^2.
 ///
 /// # Errors

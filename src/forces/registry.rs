@@ -1,4 +1,5 @@
-//! Finding and making engines from [`ENGINES`], and forces of bodies on a device from [`ON_DEVICE`].
+//! Finding and making engines from [`ENGINES`], and forces of bodies on a device from
+//! [`ON_DEVICE`].
 
 use std::future::ready;
 use std::sync::Arc;
@@ -156,7 +157,8 @@ pub fn make(
 /// units.
 #[derive(Clone, Debug)]
 pub struct DeviceTools {
-    /// The all-pairs kernel's variant, which also depends on how close and how massive bodies may be.
+    /// The all-pairs kernel's variant, which also depends on how close and how massive bodies may
+    /// be.
     pub kernel: KernelVariant,
     /// Plummer softening length, >= 0.
     pub softening: f64,

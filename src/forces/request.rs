@@ -196,8 +196,8 @@ impl<'a> Sinks<'a> {
         Self { position, identity, ..Self::default() }
     }
 
-    /// Checks that the arrays fit each other and contain what `outputs` needs, and that softening and
-    /// radii are in range. Engines call it first in [`super::ForceEngine::begin`].
+    /// Checks that the arrays fit each other and contain what `outputs` needs, and that softening
+    /// and radii are in range. Engines call it first in [`super::ForceEngine::begin`].
     pub fn check(&self, softening: f64, outputs: &Outputs) -> Result<()> {
         check_softening(softening)?;
         let n = self.position.len();

@@ -1,8 +1,8 @@
 //! An engine whose sinks are shared by ranks: each rank has all sources and computes a range of the
 //! sinks.
 //!
-//! Most engines compute a range with the same bits as the whole ([`EngineCapabilities::ranges`]), so
-//! the bits are those of a single engine. For GPUs in single precision the sinks are cut into
+//! Most engines compute a range with the same bits as the whole ([`EngineCapabilities::ranges`]),
+//! so the bits are those of a single engine. For GPUs in single precision the sinks are cut into
 //! chunks that depend on their number only, and a rank takes whole chunks: the bits do not depend
 //! on the number of ranks, but may differ from those of a single engine.
 

@@ -34,12 +34,12 @@ impl Frame {
         self.refuse(typical, most, sources)
     }
 
-    /// [`Frame::of_call`] for the bodies of all processes on themselves, of which this one has those
-    /// at `position`.
+    /// [`Frame::of_call`] for the bodies of all processes on themselves, of which this one has
+    /// those at `position`.
     ///
     /// # Errors
-    /// [`Frame::check_reach`] on all processes, of which the one with the farthest body names it; as of
-    /// [`AllReduce`].
+    /// [`Frame::check_reach`] on all processes, of which the one with the farthest body names it;
+    /// as of [`AllReduce`].
     pub(crate) fn of_call_all(
         all: &dyn AllReduce,
         rows: &Rows,

@@ -13,8 +13,8 @@ const ALONG: DVec3 = DVec3::new(0.619_721_3, 0.530_497_1, 0.578_306_9);
 /// Another one, across the first.
 const ACROSS: DVec3 = DVec3::new(0.743_290_1, -0.623_890_3, -0.241_706_7);
 
-/// In units of the spacing at a body, a bound on the projection of a cube with edges of two spacings:
-/// each component of ALONG is below 1.
+/// In units of the spacing at a body, a bound on the projection of a cube with edges of two
+/// spacings: each component of ALONG is below 1.
 const REACH: f64 = 3.0;
 
 /// A body's projections, and its number. Sixteen bytes: a hundred million of them are sorted.
@@ -52,8 +52,8 @@ pub(crate) fn coincident_of_all(ranks: &Ranks, frame: &Frame, position: &[DVec3]
     let part = sampled.len().div_ceil(ranks.size()).max(1);
     let ends: Vec<f64> = sampled.chunks(part).skip(1).map(|samples| samples[0]).collect();
     let part_of = |along: f64| ends.partition_point(|end| *end <= along);
-    // Of each chunk of the bodies: those that each rank counts, and those in its halo. Two bodies at
-    // most a spacing apart have spacings that differ by a factor of at most 2.
+    // Of each chunk of the bodies: those that each rank counts, and those in its halo. Two bodies
+    // at most a spacing apart have spacings that differ by a factor of at most 2.
     let of_chunk = |chunk: &[DVec3]| {
         let (mut own, mut halo) = (vec![Vec::new(); ranks.size()], vec![Vec::new(); ranks.size()]);
         for place in chunk {

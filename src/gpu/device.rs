@@ -346,7 +346,8 @@ impl Gpu {
             self.queue.on_submitted_work_done(move || {
                 let _ = done.send(());
             });
-            let lost = |_| Error::Device("the device was lost on the way".to_owned());
+            let lost =
+                |_| Error::Device("the device was lost before the submission ended".to_owned());
             arrives.await.map_err(lost)?;
             self.check()
         }

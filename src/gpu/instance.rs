@@ -3,8 +3,8 @@
 //! If an instance could show windows on Wayland, Mesa's device selection layer asks Wayland's
 //! library for the display. The library complains on standard error if the environment names no
 //! runtime folder, as in containers and batch jobs: `error: XDG_RUNTIME_DIR is invalid or not set`.
-//! There is no Wayland then, and an instance without that extension is equivalent and silent. (Seen
-//! with Mesa 22.3 and libwayland 1.21.)
+//! There is no Wayland then, and an instance without that extension is equivalent and silent.
+//! (Observed with Mesa 22.3 and libwayland 1.21.)
 
 /// Opens the described instance.
 pub(super) fn open(description: wgpu::InstanceDescriptor) -> wgpu::Instance {

@@ -142,8 +142,8 @@ impl Readback {
         self.state = CopyState::Recorded;
     }
 
-    /// Copies these byte ranges (multiples of 4) of each buffer and waits for them. The readback must
-    /// be idle.
+    /// Copies these byte ranges (multiples of 4) of each buffer and waits for them. The readback
+    /// must be idle.
     ///
     /// # Errors
     /// The device was lost.
@@ -274,7 +274,7 @@ impl Readback {
         let failed =
             |problem: String| Error::Device(format!("cannot read a buffer back: {problem}"));
         if self.state != CopyState::Flying {
-            return Err(failed("nothing is on its way".to_owned()));
+            return Err(failed("no copy is pending".to_owned()));
         }
         self.state = CopyState::Idle;
         let views = self.used().map(|(staging, bytes)| staging.get_mapped_range(0..bytes));

@@ -8,9 +8,9 @@
 //! adapters. The result of a stable sort is unique, so the bits are the same on every adapter and
 //! in every run.
 //!
-//! On an H200 (driver 580.159.04) a million 64-bit keys take 0.20 ms and 16 million 2.2 ms. Workgroups
-//! that write keys row by row, without ordering them first, take 0.23 and 4.8 ms: beyond the cache each
-//! write of a few bytes is one to memory. Measured by `benches/sort.rs`, by turns.
+//! On an H200 (driver 580.159.04) a million 64-bit keys take 0.20 ms and 16 million 2.2 ms.
+//! Workgroups that write keys row by row, without ordering them first, take 0.23 and 4.8 ms: beyond
+//! the cache each write of a few bytes is one to memory. Measured by `benches/sort.rs`, by turns.
 //!
 //! Existing crates do not fit: lampshade 0.13 (wgpu 30, one maintainer) sorts 32-bit keys only and
 //! needs its own buffers; wgpu_sort 0.1 is for wgpu 0.19 and guesses the size of subgroups. Keys of
@@ -29,8 +29,8 @@ const DIGITS: u32 = 256;
 const BITS: u32 = 8;
 
 /// The fewest and most rows of keys that a workgroup processes in sequence. Each workgroup has 256
-/// counts of its own: fewer rows would make more counts than keys, more would leave a device idle, and
-/// have no room in workgroup memory (`sort/scatter.wgsl`).
+/// counts of its own: fewer rows would make more counts than keys, more would leave a device idle,
+/// and have no room in workgroup memory (`sort/scatter.wgsl`).
 const ROWS: [u32; 2] = [4, 16];
 
 /// Rows of parameters for one submission: several different counts, of 8 digits each.
@@ -101,7 +101,8 @@ pub struct Sort {
     /// One binding from the caller's buffers to those of the sort, and one back.
     directions: [Direction; 2],
     digits: BoundKernel,
-    /// For 64-bit keys: the kernels for short and long runs of keys that agree in the higher digits.
+    /// For 64-bit keys: the kernels for short and long runs of keys that agree in the higher
+    /// digits.
     runs: Option<[BoundKernel; 2]>,
     params: Params<SortParams>,
     width: KeyWidth,

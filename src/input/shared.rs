@@ -11,13 +11,13 @@ use crate::scene::{Portion, Scene};
 use crate::settings::InputRequest;
 
 impl InputRequest {
-    /// [`InputRequest::load`], but a scene whose bodies several ranks can make together is returned,
-    /// and its bodies are left out of the input; [`build_rows`] makes them.
+    /// [`InputRequest::load`], but a scene whose bodies several ranks can make together is
+    /// returned, and its bodies are left out of the input; [`build_rows`] makes them.
     ///
     /// # Errors
     ///
-    /// Those of [`InputRequest::load`]; too many bodies for the memory of one rank, if each has to have
-    /// all.
+    /// Those of [`InputRequest::load`]; too many bodies for the memory of one rank, if each has to
+    /// have all.
     pub fn describe(&self, softening: Option<f64>) -> Result<(Input, Option<Scene>)> {
         // A step that follows a field depends on all bodies.
         let scene = self.scene()?.filter(|_| self.field.is_empty());

@@ -20,7 +20,8 @@ pub struct Processor {
     pub slots: u32,
     /// Number of SIMD units that share a workgroup and its memory: those of a [`unit`](Self::unit).
     pub simds: u32,
-    /// What these units are together: a compute unit, a pair of them (RDNA), a multiprocessor (CUDA).
+    /// What these units are together: a compute unit, a pair of them (RDNA), a multiprocessor
+    /// (CUDA).
     pub unit: &'static str,
     /// Bytes of workgroup memory for all workgroups on these units.
     pub memory: u32,
@@ -34,8 +35,8 @@ pub struct Processor {
     pub lone_is_free: bool,
     /// The most threads of a workgroup.
     pub most_threads: u32,
-    /// Whether registers are allocated to a workgroup as a whole, its subgroups rounded up to an even
-    /// number, in place of each subgroup.
+    /// Whether registers are allocated to a workgroup as a whole, its subgroups rounded up to an
+    /// even number, in place of each subgroup.
     pub by_workgroup: bool,
     /// Where these numbers are published.
     pub source: &'static str,
@@ -125,8 +126,8 @@ pub const CUDA_8_6: Processor = Processor {
     ..CUDA_9_0
 };
 
-/// The chapter's GeForce 8800 GTX (compute capability 1.0). Its eight lanes are one unit that takes four
-/// clocks for an instruction of a subgroup.
+/// The chapter's GeForce 8800 GTX (compute capability 1.0). Its eight lanes are one unit that takes
+/// four clocks for an instruction of a subgroup.
 pub const CUDA_1_0: Processor = Processor {
     name: "CUDA 1.0 (GeForce 8800 GTX)",
     registers: 8192,
@@ -315,8 +316,8 @@ mod tests {
         assert_eq!((room.workgroups, room.subgroups, room.limit), (4, 8, RoomLimit::Registers));
     }
 
-    /// Kirk and Hwu, Programming Massively Parallel Processors, on the same GPU: with 256 threads and 10
-    /// registers there are three workgroups, and with one register more only two.
+    /// Kirk and Hwu, Programming Massively Parallel Processors, on the same GPU: with 256 threads
+    /// and 10 registers there are three workgroups, and with one register more only two.
     #[test]
     fn one_register_more_costs_a_workgroup_on_the_chapters_gpu() {
         let room = |registers, memory, threads| CUDA_1_0.room(registers, memory, threads, 32);

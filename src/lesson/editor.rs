@@ -1,5 +1,5 @@
-//! The editor: errors of a kernel's text as one types, and the verdict on it: compared with f64 on the device, with loops that
-//! end, and by the addresses that its threads touch.
+//! The editor: errors of a kernel's text as one types, and the verdict on it: compared with f64 on
+//! the device, with loops that end, and by the addresses that its threads touch.
 
 use std::sync::Arc;
 
@@ -33,7 +33,8 @@ pub fn diagnose(text: &str) -> String {
     json!({ "errors": faults, "words": words }).to_string()
 }
 
-/// The verdict on a kernel: findings, whether all are as they should be, and the rate of one that is right, as JSON.
+/// The verdict on a kernel: findings, whether all are as they should be, and the rate of one that
+/// is right, as JSON.
 ///
 /// # Errors
 ///
@@ -60,8 +61,8 @@ pub async fn judge(gpu: &Arc<Gpu>, text: &str) -> Result<String> {
     Ok(json!({ "passed": passed, "findings": findings, "rate": rate }).to_string())
 }
 
-/// A first result of a kernel that compiles, in words: its errors and rate with `BODIES` bodies. Not run if the threads
-/// that are followed do not end.
+/// A first result of a kernel that compiles, in words: its errors and rate with `BODIES` bodies.
+/// Not run if the threads that are followed do not end.
 ///
 /// # Errors
 ///

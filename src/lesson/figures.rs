@@ -44,7 +44,8 @@ impl MeasuredDevice {
         &self.gpu
     }
 
-    /// Measures a figure, whose plots are `width` pixels wide; `partly` receives what is known after each point, as JSON.
+    /// Measures a figure, whose plots are `width` pixels wide; `partly` receives what is known
+    /// after each point, as JSON.
     ///
     /// # Errors
     ///
@@ -69,7 +70,8 @@ impl MeasuredDevice {
         Ok(shown(name, &self.records.borrow(), width)?.to_string())
     }
 
-    /// Measures the score, in steps of at most `LONGEST_STEP` seconds; `partly` receives the fraction that is done, as JSON.
+    /// Measures the score, in steps of at most `LONGEST_STEP` seconds; `partly` receives the
+    /// fraction that is done, as JSON.
     ///
     /// # Errors
     ///
@@ -130,7 +132,8 @@ fn named(name: &str) -> Result<Figure> {
     Ok(figures::named(name)?.remove(0))
 }
 
-/// What the page shows of a figure: its pictures as SVG, its numbers as rows of text under a head, and what is concluded.
+/// What the page shows of a figure: its pictures as SVG, its numbers as rows of text under a head,
+/// and what is concluded.
 fn shown(name: &str, records: &[Record], width: f64) -> Result<Value> {
     if name == MODEL {
         return shown_model(records, width);
@@ -230,7 +233,8 @@ pub struct LessonShape {
     pub untiled: bool,
 }
 
-/// A kernel of this shape `secs` after its beginning, for `count` bodies, as a picture of `width` pixels and in words.
+/// A kernel of this shape `secs` after its beginning, for `count` bodies, as a picture of `width`
+/// pixels and in words.
 ///
 /// # Errors
 ///

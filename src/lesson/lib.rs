@@ -1,5 +1,6 @@
-//! The live figures of the lesson, for a worker of its page (`web/lesson-worker.js`): measurements of kernels on the reader's
-//! device, by [`gravitile::measure`], and the editor of kernels. Answers are JSON.
+//! The live figures of the lesson, for a worker of its page (`web/lesson-worker.js`): measurements
+//! of kernels on the reader's device, by [`gravitile::measure`], and the editor of kernels. Answers
+//! are JSON.
 //!
 //! A worker has a thread of its own, so that nothing here holds up the page.
 

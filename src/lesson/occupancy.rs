@@ -1,5 +1,5 @@
-//! The occupancy calculator: how many workgroups of a kernel are resident on a multiprocessor, by the library's table of
-//! processors.
+//! The occupancy calculator: how many workgroups of a kernel are resident on a multiprocessor, by
+//! the library's table of processors.
 
 use gravitile::error::{Error, Result};
 use gravitile::inspect::{Processor, RoomLimit, lanes_idle};
@@ -16,11 +16,12 @@ pub struct KernelResources {
     pub memory: u32,
 }
 
-/// Registers that Mesa's compiler takes per thread on a Radeon RX 6800 for r = 1, 2, 4, 8, whatever u is
-/// (`benches/results/radv-navi21.jsonl`).
+/// Registers that Mesa's compiler takes per thread on a Radeon RX 6800 for r = 1, 2, 4, 8, whatever
+/// u is (`benches/results/radv-navi21.jsonl`).
 const REGISTERS: [(u32, u32); 4] = [(1, 16), (2, 32), (4, 56), (8, 96)];
 
-/// The known processors, with their limits and where these are published, and the registers for each r, as JSON.
+/// The known processors, with their limits and where these are published, and the registers for
+/// each r, as JSON.
 pub fn processors() -> String {
     let known = |processor: &Processor| {
         json!({
@@ -32,8 +33,8 @@ pub fn processors() -> String {
     json!({ "processors": all, "registers": REGISTERS }).to_string()
 }
 
-/// What fits on a multiprocessor (or compute unit) of the processor with this number, in subgroups of `subgroup` threads, as
-/// JSON.
+/// What fits on a multiprocessor (or compute unit) of the processor with this number, in subgroups
+/// of `subgroup` threads, as JSON.
 ///
 /// # Errors
 ///
@@ -164,7 +165,8 @@ mod tests {
 
     #[test]
     fn section_is_counted_as_its_text_says() {
-        // docs/tiling.md: 56 registers, 4 KiB, 256 threads in subgroups of 64: 9 of 16 slots of a SIMD unit.
+        // docs/tiling.md: 56 registers, 4 KiB, 256 threads in subgroups of 64: 9 of 16 slots of a
+        // SIMD unit.
         let kernel = KernelResources { shape: [256, 1, 4], registers: 56, memory: 4096 };
         let found = answer("RDNA 2", 64, kernel);
         let rows = found["rows"].as_array().unwrap();

@@ -97,7 +97,8 @@ pub fn tree_body_at(width: f64, x: f64, y: f64) -> Result<String, JsValue> {
     Ok(rank.to_string())
 }
 
-/// Measures a figure of the tree: `tree-error` on the processor, `tree-time` there and on the device, if one is open.
+/// Measures a figure of the tree: `tree-error` on the processor, `tree-time` there and on the
+/// device, if one is open.
 #[wasm_bindgen]
 pub async fn tree_figure(
     figure: String,

@@ -1,5 +1,5 @@
-//! Scores to compare in a class: a score as a short text for a link and a QR code, and pasted ones as curves and a table. Nothing
-//! is sent anywhere.
+//! Scores to compare in a class: a score as a short text for a link and a QR code, and pasted ones
+//! as curves and a table. Nothing is sent anywhere.
 
 use gravitile::error::{Error, Result};
 use gravitile::measure::plot::{Curve, CurvePoint, Plot, PlotAxis, number};
@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 /// The most scores that are compared, and the longest name of a device.
 const MOST: usize = 30;
 const LONGEST_NAME: usize = 60;
-/// The largest rate that is believed, in 10^9 interactions per second: ten times that of any device so far.
+/// The largest rate that is believed, in 10^9 interactions per second: ten times that of any device
+/// so far.
 const LARGEST: f64 = 1e5;
 
 /// What a score's link has after this mark.
@@ -86,7 +87,8 @@ fn wrong(line: &str, what: &str) -> Error {
     Error::Outside(format!("'{begin}' {what}"))
 }
 
-/// What the page shows of a measured score: in words, its text for a link, and what was remarked, as JSON.
+/// What the page shows of a measured score: in words, its text for a link, and what was remarked,
+/// as JSON.
 pub fn measured(score: &Score) -> Value {
     json!({ "words": in_words(score), "text": text(score), "remarks": score.remarks })
 }
@@ -99,7 +101,8 @@ pub fn measured(score: &Score) -> Value {
 pub fn qr(text: &str) -> Result<String> {
     // What scanners need around it.
     const QUIET: i32 = 4;
-    // A square's side. Other than whole pixels would leave gaps between squares, which scanners stumble over.
+    // A square's side. Other than whole pixels would leave gaps between squares, which scanners
+    // stumble over.
     const PIXELS: i32 = 5;
     let code = QrCode::encode_text(text, QrCodeEcc::Medium)
         .map_err(|error| Error::Outside(format!("no QR code holds this link: {error}")))?;
@@ -119,8 +122,8 @@ pub fn qr(text: &str) -> Result<String> {
     ))
 }
 
-/// Pasted scores, one a line, as curves over N, `width` pixels wide, and a table with the best first, and what is wrong with lines that are none, as
-/// JSON.
+/// Pasted scores, one a line, as curves over N, `width` pixels wide, and a table with the best
+/// first, and what is wrong with lines that are none, as JSON.
 pub fn compare(text: &str, width: f64) -> String {
     let mut problems = Vec::new();
     let mut scores: Vec<Score> = Vec::new();

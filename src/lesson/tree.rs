@@ -1,5 +1,6 @@
-//! The figures of the tree: its cells, what acts on a body, errors against alpha, and times against all pairs. They are
-//! computed on the processor, so that they need no device; the times also on a device, if there is one.
+//! The figures of the tree: its cells, what acts on a body, errors against alpha, and times against
+//! all pairs. They are computed on the processor, so that they need no device; the times also on a
+//! device, if there is one.
 
 use std::cell::OnceCell;
 use std::sync::Arc;
@@ -77,7 +78,8 @@ impl LessonCluster {
         Ok(self.0.get_or_init(|| ClusterTree { picture, acceleration, from_middle }))
     }
 
-    /// The picture, `width` pixels wide, with cells down to the level `depth`. As JSON with a sentence.
+    /// The picture, `width` pixels wide, with cells down to the level `depth`. As JSON with a
+    /// sentence.
     ///
     /// # Errors
     ///
@@ -97,8 +99,8 @@ impl LessonCluster {
         self.drawn((Some(depth), None), width, &words)
     }
 
-    /// The same with what acts at `alpha` on a body, the one `rank` from the middle outwards, and the
-    /// numbers of both lists.
+    /// The same with what acts at `alpha` on a body, the one `rank` from the middle outwards, and
+    /// the numbers of both lists.
     ///
     /// # Errors
     ///
@@ -128,7 +130,8 @@ impl LessonCluster {
         Ok(json!({ "svg": svg, "words": words, "deepest": deepest, "bodies": count }).to_string())
     }
 
-    /// The rank from the middle outwards of the body that is shown nearest to a place of the picture.
+    /// The rank from the middle outwards of the body that is shown nearest to a place of the
+    /// picture.
     ///
     /// # Errors
     ///
@@ -155,8 +158,8 @@ fn in_words(walk: &GroupWalk, count: usize) -> String {
     )
 }
 
-/// The rms error of accelerations against alpha, with quadrupoles and with monopoles; `partly` receives what is known after
-/// each, as JSON.
+/// The rms error of accelerations against alpha, with quadrupoles and with monopoles; `partly`
+/// receives what is known after each, as JSON.
 ///
 /// # Errors
 ///
@@ -275,8 +278,8 @@ impl Times {
     }
 }
 
-/// The time of a step against N, by the tree and by all pairs, on one thread of the processor and on `gpu`, if there is one;
-/// `partly` receives what is known after each, as JSON.
+/// The time of a step against N, by the tree and by all pairs, on one thread of the processor and
+/// on `gpu`, if there is one; `partly` receives what is known after each, as JSON.
 ///
 /// # Errors
 ///
@@ -417,7 +420,8 @@ mod tests {
         };
         let (quadrupoles, monopoles) = (of("quadrupoles"), of("monopoles"));
         assert!(quadrupoles.is_sorted() && monopoles.is_sorted(), "{quadrupoles:?} {monopoles:?}");
-        // docs/tree.md, answers 4 and 5: a power of about 0.55, and monopoles err about twice as much at 0.003.
+        // docs/tree.md, answers 4 and 5: a power of about 0.55, and monopoles err about twice as
+        // much at 0.003.
         let ratio = monopoles[3] / quadrupoles[3];
         assert!((1.3..4.0).contains(&ratio), "{ratio}");
         let words = found["sentences"][0].as_str().unwrap();

@@ -1,8 +1,8 @@
 //! Background tasks: on a thread of their own or, in a browser, on the event loop.
 //!
-//! Kernels for another shape or softening are compiled in the background; until they are ready no
-//! step begins, but the picture goes on. Scenes, snapshots and other engines are prepared there too,
-//! and replace the old simulation when they are ready (`app/window/loading.rs`).
+//! Kernels for another shape or softening are compiled in the background. Until they are ready no
+//! step begins, but frames are drawn. Scenes, snapshots and other engines are also prepared there,
+//! and replace the current simulation when they are ready (`app/window/loading.rs`).
 
 use std::future::Future;
 use std::sync::Arc;

@@ -16,7 +16,7 @@ const LATER: f64 = 0.25;
 
 /// If the first forces take longer, the first request is delayed, so that the bodies move first.
 const LONG: Duration = Duration::from_secs(2);
-/// With fewer frames than this the window took long, not the forces.
+/// If fewer frames than this were drawn meanwhile, drawing was slow, not the forces.
 const MANY_FRAMES: u64 = 20;
 
 /// Why the bodies are copied to the host.
@@ -61,8 +61,8 @@ impl Cadence {
         Self { pause, requested: None, took: Duration::ZERO, last: None }
     }
 
-    /// Takes in that the first forces took `took` in `frames` frames. Potentials take about as
-    /// long, so the first request is delayed as if an earlier one had taken that long.
+    /// Sets the time that the first forces took, in `frames` frames. Potentials take about as long,
+    /// so the first request is delayed as if an earlier one had taken that long.
     pub fn expect(&mut self, took: Duration, frames: u64) {
         if self.last.is_none() && took > LONG && frames > MANY_FRAMES {
             (self.took, self.last) = (took, Some((Instant::now(), None)));
@@ -105,7 +105,7 @@ impl Cadence {
         self.is_due_after(self.took.div_f64(MAX_FRACTION), step)
     }
 
-    /// The same for a simulation that rests, where a result takes no time from steps.
+    /// The same for a simulation that takes no steps, where a result delays none.
     pub fn is_due_at_rest(&self, step: u64) -> bool {
         self.is_due_after(Duration::ZERO, step)
     }

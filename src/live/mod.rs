@@ -293,8 +293,8 @@ impl Live {
         self.until = time;
     }
 
-    /// Makes it take the steps to this time, even while paused or beyond [`Live::go_until`]; `None`
-    /// ends that. One simulation follows another so.
+    /// Takes the steps to this time, even while paused or beyond [`Live::go_until`]; `None` ends
+    /// that. Used for a simulation that follows the clock of another one.
     pub fn follow(&mut self, time: Option<f64>) {
         self.follows = time;
     }
@@ -403,7 +403,7 @@ impl Live {
         events
     }
 
-    /// The present forces, with a mark of what is going to be changed.
+    /// A change with the current kernel and softening, in which the caller sets the new value.
     fn change_of(&self, what: Changed) -> KernelChange {
         let Settings { kernel, softening, .. } = self.settings;
         KernelChange { kernel, softening, what }
@@ -445,8 +445,8 @@ impl Live {
         self.mover.request_report();
     }
 
-    /// Requests diagnostics of the state reached, unless they exist or are pending: for a simulation
-    /// that rests, whose next regular ones may be due much later.
+    /// Requests diagnostics of the current state, unless they exist or are pending: for a
+    /// simulation that takes no steps, whose next regular ones may be due much later.
     pub fn report_at_rest(&mut self) {
         if self.status.ready && self.reports.is_due_at_rest(self.status.steps) {
             self.request_report();

@@ -1,5 +1,5 @@
-//! The interface of what moves the bodies: frames that record steps on the window's device, or a
-//! worker.
+//! The interface of the two drivers of a live simulation: one records steps into the frames of the
+//! window's device, the other is a worker.
 
 use std::sync::Arc;
 

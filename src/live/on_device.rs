@@ -373,7 +373,7 @@ impl Moves for LiveOnDevice {
     }
 }
 
-/// What only frames on a device need.
+/// Methods that only this driver has.
 impl LiveOnDevice {
     /// Whether a change is not in effect yet; meanwhile nothing moves.
     pub fn is_changing(&self) -> bool {

@@ -102,7 +102,7 @@ impl Live {
         self.mover.is_busy() || !(self.resting || is_complete)
     }
 
-    /// Stops while another simulation is being made from this one's state.
+    /// Suspends all steps while another simulation is made from this one's state.
     pub fn rest(&mut self) {
         self.resting = true;
         self.pause_worker();

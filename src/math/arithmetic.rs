@@ -148,7 +148,8 @@ mod aarch64 {
     );
 }
 
-/// The 128-bit vectors of WebAssembly: one register for both numbers, so each has a type of its own.
+/// The 128-bit vectors of WebAssembly: one register for both numbers, so each has a type of its
+/// own.
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 pub(crate) mod wasm32 {
     use std::arch::wasm32::*;

@@ -13,12 +13,12 @@ const BITS: u32 = 14;
 /// Number of values that one core counts at a time.
 const RANGE: usize = 1 << 16;
 
-/// For each of `fractions` (0 to 1) the value at which that part of the weight of all is reached, in
-/// the order of [`f64::total_cmp`]. `of(k)` is the value and the weight (>= 0) of the k-th of this
-/// process's `n`. The largest value if rounding leaves a part unreached; 0 if there are none.
+/// For each of `fractions` (0 to 1) the value at which that part of the weight of all is reached,
+/// in the order of [`f64::total_cmp`]. `of(k)` is the value and the weight (>= 0) of the k-th of
+/// this process's `n`. The largest value if rounding leaves a part unreached; 0 if there are none.
 ///
-/// Weights are added as multiples of 2^-62 of the largest one, so that sums do not depend on who has
-/// which values.
+/// Weights are added as multiples of 2^-62 of the largest one, so that sums do not depend on who
+/// has which values.
 ///
 /// # Errors
 /// As of [`AllReduce`].
@@ -29,8 +29,8 @@ pub fn weighted_quantiles(
     fractions: &[f64],
 ) -> Result<Vec<f64>> {
     let largest = all_largest_of(all, n, |k| of(k).1)?;
-    // A power of 2, so products with it are exact. Each weight counts as 2^-62 more, which tells a
-    // value without weight from none.
+    // A power of 2, so products with it are exact. Each weight counts as 2^-62 more, so that a
+    // value of weight 0 differs from no value.
     let exponent = (largest.to_bits() >> 52).max(62);
     let scale = f64::from_bits((2046 + 62 - exponent).min(2046) << 52);
     let keyed = |k: usize| {

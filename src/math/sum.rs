@@ -1,5 +1,5 @@
-//! Exact sums: the f64 next to the sum of all terms, whatever their order, so that sums of parts can
-//! be taken by any number of cores or processes.
+//! Exact sums: the f64 next to the sum of all terms, whatever their order, so that sums of parts
+//! can be taken by any number of cores or processes.
 
 use glam::DVec3;
 use rayon::prelude::*;
@@ -8,8 +8,8 @@ use rayon::prelude::*;
 /// "Fast exact summation using small and large superaccumulators" (2015), section 2.
 #[derive(Clone, Debug)]
 pub struct ExactSum {
-    /// Digits of 32 bits, from the lowest. Between two calls of [`ExactSum::carry`] a digit may have
-    /// any value of 64 bits.
+    /// Digits of 32 bits, from the lowest. Between two calls of [`ExactSum::carry`] a digit may
+    /// have any value of 64 bits.
     digits: [i64; DIGITS],
     /// Terms that may be added before the next carry.
     room: u32,
@@ -65,8 +65,8 @@ impl ExactSum {
         self.carry();
     }
 
-    /// Brings all digits but the highest, which has the sign, into 0 to 2^32 - 1. A sum has one such
-    /// form.
+    /// Brings all digits but the highest, which has the sign, into 0 to 2^32 - 1. A sum has one
+    /// such form.
     fn carry(&mut self) {
         for k in 0..DIGITS - 1 {
             let carried = self.digits[k] >> 32;
@@ -89,8 +89,8 @@ impl ExactSum {
             sum.carry();
         }
         let Some(highest) = sum.digits.iter().rposition(|digit| *digit != 0) else { return 0.0 };
-        // With two digits below the highest there are at least 65 bits, more than the 53 of an f64; of
-        // all further ones it matters only whether there are any.
+        // With two digits below the highest there are at least 65 bits, more than the 53 of an f64;
+        // of all further ones it matters only whether there are any.
         let lowest = highest.saturating_sub(2);
         let digits = &sum.digits[lowest..=highest];
         let mut leading = digits.iter().rev().fold(0, |all, digit| all << 32 | *digit as u128);

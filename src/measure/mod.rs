@@ -3,11 +3,11 @@
 //! [`choose()`] adds to [`crate::sim::choose()`] how many devices are fastest. [`Stopwatch`] times
 //! compute passes,
 //! [`StepTimer`] times whole steps of kernels that it has checked, [`check_case`] compares kernels
-//! with f64, [`KernelTimer`] times forces alone; these are available everywhere. The others block on the
-//! device, which a page in a browser cannot: [`Ceilings`] hold the adapter's maximum
-//! rates, [`predict`] derives a kernel's time from them. [`BenchSession`] records all this for the
-//! program, [`sweep_kernels`] the rates of kernels for a page; [`figures`] define what to measure and
-//! how to show it.
+//! with f64, [`KernelTimer`] times forces alone; these are available everywhere. The others block
+//! on the device, which a page in a browser cannot: [`Ceilings`] hold the adapter's maximum rates,
+//! [`predict`] derives a kernel's time from them. [`BenchSession`] records all this for the
+//! program, [`sweep_kernels`] the rates of kernels for a page; [`figures`] define what to measure
+//! and how to show it.
 
 mod choose;
 #[cfg(not(target_arch = "wasm32"))]

@@ -217,9 +217,9 @@ impl EnergyLog {
     }
 
     /// Appends a row; `template` has the components and the units. `passage` is `None` if passages
-    /// are not logged, otherwise the closest since the last row, if any; `step_row` is `None` if all
-    /// steps have one length. Returns a warning: if passages are logged, about a jump of the energy
-    /// since the last row; otherwise about a large error, once.
+    /// are not logged, otherwise the closest since the last row, if any; `step_row` is `None` if
+    /// all steps have one length. Returns a warning: if passages are logged, about a jump of the
+    /// energy since the last row; otherwise about a large error, once.
     ///
     /// # Errors
     ///

@@ -374,9 +374,9 @@ impl RunFolder {
         Ok(steps)
     }
 
-    /// The intact snapshot with the highest step, or those of its bodies that are in `rows`, if each
-    /// of several ranks has some. `first_problem` exchanges what is wrong with a snapshot: given this
-    /// rank's problem, it returns the first one of all ranks.
+    /// The intact snapshot with the highest step, or those of its bodies that are in `rows`, if
+    /// each of several ranks has some. `first_problem` exchanges what is wrong with a snapshot:
+    /// given this rank's problem, it returns the first one of all ranks.
     ///
     /// # Errors
     ///
@@ -449,13 +449,14 @@ fn refuse_existing_files(path: &Path) -> Result<()> {
     let names = entries.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()));
     let mut names: Vec<String> =
         names.collect::<std::io::Result<_>>().map_err(|e| Error::io("read the folder", path, e))?;
-    // What a run that was killed before it had begun has left is removed.
-    let is_in_the_way = |name: &str| {
+    // One of the files of a snapshot in several, left by a killed run, is not refused:
+    // `remove_leftovers` removes it.
+    let is_obstacle = |name: &str| {
         let file = path.join(name);
         snapshot::file_of(&file).and_then(|(whole, _)| step_of(&name_of(&whole)?)).is_some()
             && snapshot::listing(&file) != Some(Listing::File)
     };
-    names.retain(|name| is_a_runs(name) || is_in_the_way(name));
+    names.retain(|name| is_a_runs(name) || is_obstacle(name));
     names.sort();
     let Some(name) = names.first() else { return Ok(()) };
     if names.iter().any(|name| name == PLAN) {

@@ -64,7 +64,8 @@ pub fn run(
         )?;
         let first = (has_row, &mut energy_initial);
         let ended = steps(sim, folder, template, first, &mut writer, watch, warn);
-        // While the last files are written, unless ranks count together: one may have failed to write.
+        // While the last files are written, unless ranks count together: one may have failed to
+        // write.
         let near = match &ended {
             Ok(EndOfSteps { last, .. }) if !sim.is_divided() => {
                 Some(closer_than_f32(sim, last.as_ref()))
@@ -172,7 +173,8 @@ fn write(
     Ok(())
 }
 
-/// Ranks that each have some of the bodies make a row together, before they go on.
+/// The input of a row of the log. If the bodies are distributed over ranks, all ranks compute the
+/// row collectively, before the next step.
 fn row(sim: &Simulation, state: &PendingOutput, potential: Vec<f64>) -> Result<RowSource> {
     match sim.is_divided() {
         true => sim.diagnose_by(&state.snapshot.bodies, &potential).map(RowSource::Found),
@@ -316,8 +318,8 @@ fn unless_stopped<T>(result: Result<T>) -> Result<Option<T>> {
 /// Attribute of a snapshot: the accuracy of a step that varies.
 pub(super) const AUTO_DT: &str = "auto_dt";
 
-/// Sets the attributes of the step of a run with these settings. A step that varies leaves out `dt`,
-/// which is the default of a new run from one of its snapshots.
+/// Sets the attributes of the step of a run with these settings. A step that varies leaves out
+/// `dt`, which is the default of a new run from one of its snapshots.
 pub fn set_step(attributes: &mut BTreeMap<String, String>, settings: &Settings) {
     ["dt", LONGEST_DT, AUTO_DT].iter().for_each(|name| drop(attributes.remove(*name)));
     let dt = settings.dt.to_string();

@@ -46,8 +46,8 @@ impl Spread {
     }
 }
 
-/// The bodies that this rank has of a run of `n` bodies, if each has some: those of the `files` that
-/// it writes of each snapshot.
+/// The bodies that this rank has of a run of `n` bodies, if each has some: those of the `files`
+/// that it writes of each snapshot.
 pub fn rows(choice: &Choice, settings: &Settings, n: usize, files: FileCount) -> Option<Rows> {
     let own = || Spread::among(choice, n, files).rows();
     divides(choice, settings, n).then(|| Rows { own: own(), n })

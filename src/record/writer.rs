@@ -62,7 +62,8 @@ pub(super) struct RecordWriter<'scope> {
     warnings: Receiver<EnergyWarning>,
     /// The energies of rows, sent before they are written.
     energies: Receiver<f64>,
-    /// A message for each job that is done, and the number of those queued for which there was none.
+    /// A message for each job that is done, and the number of those queued for which there was
+    /// none.
     done: Receiver<()>,
     queued: Cell<usize>,
     /// The files of each snapshot that this rank has written.
@@ -156,8 +157,8 @@ impl<'scope> RecordWriter<'scope> {
         self.hand_over(Job::Snapshot(Arc::clone(state)));
     }
 
-    /// Waits until this rank's files of the snapshot that was queued last are on disk; `None` if one
-    /// could not be written.
+    /// Waits until this rank's files of the snapshot that was queued last are on disk; `None` if
+    /// one could not be written.
     pub fn listed(&self) -> Option<Vec<ListedFile>> {
         self.listed.recv().ok()
     }

@@ -92,7 +92,7 @@ impl Adding {
             return Ok(());
         }
         Err(Error::value(
-            "the way of adding up light",
+            "the method of adding up light",
             format!("compute with buffers of {bytes} bytes"),
             format!("raster on this device, whose buffers end at {most} bytes"),
         ))

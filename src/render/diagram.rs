@@ -115,7 +115,7 @@ impl DiagramPass {
         self.shown = None;
     }
 
-    /// Draws a diagram over `target`, a picture of `points` seen by `camera`, left of the column
+    /// Draws a diagram over `target`, `camera`'s picture of `points`, left of the column
     /// `shown_px`.
     ///
     /// # Errors

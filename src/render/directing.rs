@@ -182,7 +182,7 @@ pub fn keyframe(camera: &Camera, time: f64, size: PictureSize) -> Keyframe {
 }
 
 /// Inserts a keyframe into a path, replacing one at the same time. Azimuths are unwrapped, so that
-/// the camera turns the short way between neighbours.
+/// the camera turns by at most 180 degrees between neighbours.
 pub fn set_keyframe(path: &mut Vec<Keyframe>, key: Keyframe) {
     path.retain(|known| known.time != key.time);
     let at = path.partition_point(|known| known.time < key.time);

@@ -1,15 +1,15 @@
 //! Automatic exposure: a histogram of intensities gives two levels, which are followed slowly.
 //!
 //! Levels are quantiles *by light*, not by pixels: `white` is the intensity above which 4 % of
-//! the picture's light lies, `mid` the one above which 72 % lies. A smaller part than 4 % would depend
-//! on how many bodies resolve a nucleus (of `disk-galaxy`, 1 % lies above 2.4 with 30,000 bodies and
-//! above 3.8 with two million, 4 % above 1.9 and 2.1), and on what half floats lose in it. Empty sky has no light, so
-//! neither the aspect ratio nor the empty fraction of the picture matters, and no threshold between
-//! sky and light is needed. Mirrors `exposure.wgsl`.
+//! the picture's light lies, `mid` the one above which 72 % lies. A smaller part than 4 % would
+//! depend on how many bodies resolve a nucleus (of `disk-galaxy`, 1 % lies above 2.4 with 30,000
+//! bodies and above 3.8 with two million, 4 % above 1.9 and 2.1), and on what half floats lose in
+//! it. Empty sky has no light, so neither the aspect ratio nor the empty fraction of the picture
+//! matters, and no threshold between sky and light is needed. Mirrors `exposure.wgsl`.
 //!
 //! Levels adapt as an eye does: exponentially, faster when the picture is too bright than when it
-//! is too dark, at a limited speed, and hardly at all for changes too small to be seen, so that
-//! counting noise does not modulate the picture.
+//! is too dark, at a limited speed, and hardly at all for imperceptible changes, so that counting
+//! noise does not modulate the picture.
 
 use super::bloom::bloom_weight;
 use super::glow::{Smoothing, intensity};

@@ -1,5 +1,5 @@
-//! Adapts a colour scale to the bodies over time: with a fixed one a collapse would soon be in the
-//! colour of the scale's end.
+//! Adapts a colour scale to the bodies over time: with a fixed one a collapse would reach the end
+//! of the scale.
 
 /// Time constant in seconds of film for following a change (63 %): a sphere at rest may collapse
 /// within two.

@@ -201,9 +201,10 @@ impl Camera {
         along(right) + along(up)
     }
 
-    /// The points that are not alone in the picture: single stars far out may be cut off, the end of
-    /// a tail not. Not alone is one with two others (more if there are more than 8,192 points) in
-    /// its square or those around it, of a sixteenth of the width that holds nine tenths of all.
+    /// The points with neighbours in the picture: single stars far out may be cut off, the end of a
+    /// tail may not. A point has neighbours if at least two others (more if there are more than
+    /// 8,192 points) are in its square or the eight around it. A square's side is a sixteenth of
+    /// the width that holds nine tenths of all points.
     pub(super) fn without_singles(&self, points: &[DVec3]) -> Vec<DVec3> {
         const SQUARES: f64 = 16.0;
         let axes = [self.axes_in_world()[0], self.axes_in_world()[1]];
@@ -228,8 +229,8 @@ impl Camera {
         if 2 * crowd.len() < points.len() { points.to_vec() } else { crowd }
     }
 
-    /// The least distance from which the fraction `fraction` of the points is seen, without a
-    /// margin.
+    /// The least distance at which the fraction `fraction` of the points is in the picture, without
+    /// a margin.
     pub(super) fn holding(self, points: &[DVec3], fraction: f64, size: PictureSize) -> f64 {
         quantile(&mut self.needed_distances(points, 1.0, size), fraction)
     }

@@ -1,15 +1,15 @@
 //! Smoothing and glow on the CPU: blurs a picture the more, the sparser its bodies are. Mirrors
 //! `glow.wgsl`.
 //!
-//! The picture is shrunk to [`LINES`] lines, then repeatedly by 2. On the way up each level is
-//! mixed with the result of the coarser ones, by the number of bodies that its kernel holds at each
-//! pixel: the more bodies, the larger the weight of the finer level. Where there are few their
+//! The picture is shrunk to [`LINES`] lines, then repeatedly by 2. From coarse to fine, each level
+//! is mixed with the result of the coarser ones, by the number of bodies that its kernel holds at
+//! each pixel: the more bodies, the larger the weight of the finer level. Where there are few their
 //! positions are noise, and the wider kernel is closer to the true density: a level has half of its
-//! weight with 36 bodies in a pixel, so that what is shown of their noise is a twelfth. Each level is
-//! corrected for the width of its kernel ([`sharpening`]), so that few bodies shine no further out than
-//! many. A level is also trusted where it lacks more light than chance explains: edges and voids stay dark
-//! (`tests/library/render/smooth.rs`). Every level keeps a small weight everywhere, so that a single
-//! bright body has the wings of a real point-spread function.
+//! weight with 36 bodies in a pixel, so that what is shown of their noise is a twelfth. Each level
+//! is corrected for the width of its kernel ([`sharpening`]), so that few bodies shine no further
+//! out than many. A level is also trusted where it lacks more light than chance explains: edges and
+//! voids stay dark (`tests/library/render/smooth.rs`). Every level keeps a small weight everywhere,
+//! so that a single bright body has the wings of a real point-spread function.
 //!
 //! All widths scale with the picture's shorter side: the same state looks the same at any
 //! resolution.
@@ -23,9 +23,9 @@
 //! than 4.5 pixels of the full one, a quadratic B-spline enlarges it, since linear interpolation
 //! would show its squares (`bloom`).
 //!
-//! `tests/library/render/resolution.rs` checks that a picture of 2160 lines, box-filtered, is the one of
-//! 720. The local exposure is a negative power of the neighbourhood's light, so that tails are
-//! visible next to a core; the tone curve is metered after it (`exposure`).
+//! `tests/library/render/resolution.rs` checks that a picture of 2160 lines, box-filtered, agrees
+//! with one of 720. The local exposure is a negative power of the neighbourhood's light, so that
+//! tails are visible next to a core; the tone curve is metered after it (`exposure`).
 
 use rayon::prelude::*;
 
@@ -158,11 +158,13 @@ impl Smoothing {
         }
     }
 
-    /// The weight of a level whose light is `fine` relative to the result of the coarser ones, whose
-    /// light there is `coarse`, where a pixel of the level is `cell` pixels of the shrunk picture.
+    /// The weight of a level whose light is `fine` relative to the result of the coarser ones,
+    /// whose light there is `coarse`, where a pixel of the level is `cell` pixels of the shrunk
+    /// picture.
     ///
-    /// A wide kernel spreads light around an edge into the dark. Where the level has less light than
-    /// the chance of its number of bodies explains, it is right: the weight of Wiener's filter.
+    /// A wide kernel spreads light around an edge into the dark. Where the level has less light
+    /// than the chance of its number of bodies explains, it is right: the weight of Wiener's
+    /// filter.
     #[inline(always)]
     pub fn part(&self, coarse: f32, fine: f32, cell: f32) -> f32 {
         let least = at_most(at_least(self.least_part, cell / WIDEST), MOST_PART);
@@ -193,9 +195,9 @@ pub fn enough(crowded: f32) -> f32 {
 }
 
 /// The factor that undoes what the width of a level's kernel does to a curved profile, such as the
-/// light that it carries from a disk to its outskirts: `own` is the level's light, `wider` that of the
-/// next coarser one. To first order both are off in proportion to the variance of their kernels, 1 to
-/// 4, so the true light is `own + (own - wider) / 3` (Richardson's extrapolation).
+/// light that it carries from a disk to its outskirts: `own` is the level's light, `wider` that of
+/// the next coarser one. To first order both are off in proportion to the variance of their
+/// kernels, 1 to 4, so the true light is `own + (own - wider) / 3` (Richardson's extrapolation).
 #[inline(always)]
 pub fn sharpening(own: f32, wider: f32) -> f32 {
     let factor = 1.0 + (own - wider) / at_least(3.0 * own, 1e-30);

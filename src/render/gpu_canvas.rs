@@ -62,8 +62,8 @@ pub struct GpuCanvas {
     held: Option<Camera>,
 }
 
-/// What the light of bodies depends on besides themselves.
-struct Seen {
+/// Parameters of the passes that accumulate light, for one picture.
+struct LightSetup {
     view: View,
     limits: RadiusLimits,
     medium: Option<MediumUniform>,
@@ -270,8 +270,8 @@ impl GpuCanvas {
             None => Adding::choose(gpu.device, points.count, size),
         };
         let counted = (&points, points.count);
-        let seen = self.begin(gpu, counted, (camera, look), adding, time_secs)?;
-        let Seen { view, limits, medium, retained } = seen;
+        let LightSetup { view, limits, medium, retained } =
+            self.begin(gpu, counted, (camera, look), adding, time_secs)?;
         let over = (medium.as_ref(), retained);
         let targets = &self.targets;
         self.sprites.draw(gpu, encoder, targets, points, (&view, limits, look), over)?;
@@ -306,14 +306,14 @@ impl GpuCanvas {
         let adding = Adding::Compute;
         adding.check(gpu.device, points.count, self.drawn_size())?;
         let counted = (&points, together.all);
-        let seen = self.begin(gpu, counted, (camera, look), adding, time_secs)?;
-        let Seen { view, limits, medium, retained } = seen;
+        let LightSetup { view, limits, medium, retained } =
+            self.begin(gpu, counted, (camera, look), adding, time_secs)?;
         let over = (medium.as_ref(), retained);
-        let seen = (&view, limits, look);
+        let setup = (&view, limits, look);
         self.trails.forget();
         let Self { sprites, targets, .. } = self;
         let is_first =
-            sprites.draw_together((gpu, encoder), targets, points, seen, over, together)?;
+            sprites.draw_together((gpu, encoder), targets, points, setup, over, together)?;
         if is_first {
             let ended = &mut |_: &mut wgpu::CommandEncoder, _| ();
             self.finish(gpu, encoder, target, points, (camera, look), time_secs, ended)?;
@@ -329,7 +329,7 @@ impl GpuCanvas {
         (camera, look): (&Camera, &Look),
         adding: Adding,
         time_secs: f64,
-    ) -> Result<Seen> {
+    ) -> Result<LightSetup> {
         let size = self.drawn_size();
         let overlapping = if look.style.colour_by.is_map() { u32::MAX } else { all };
         self.retarget(gpu, light_format(gpu.device, overlapping), adding)?;
@@ -343,7 +343,7 @@ impl GpuCanvas {
                 None
             }
         };
-        Ok(Seen { view, limits, medium, retained })
+        Ok(LightSetup { view, limits, medium, retained })
     }
 
     /// Records everything after the light of bodies.

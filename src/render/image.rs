@@ -46,7 +46,8 @@ impl Image {
         image
     }
 
-    /// Whether PNG files of it are transparent where it is dark: seen over black they look like it.
+    /// Sets whether PNG files of the picture are transparent where it is dark. Over black they look
+    /// like the opaque picture.
     #[must_use]
     pub(crate) fn transparent(self, is_transparent: bool) -> Self {
         Self { is_transparent, ..self }

@@ -21,13 +21,15 @@ pub struct ColourBar {
     pub name: String,
     /// Where ticks are along the scale, 0 to 1: at the lines of a map, else at the labels.
     pub ticks: Vec<f64>,
-    /// Where numbers are along the scale, in either order: round ones, or if there are none those at
-    /// its ends. To stay within the scale, a label has that part of its width to the left.
+    /// Positions along the scale, 0 to 1, and labels, in either order: round numbers, or if there
+    /// are none those at its ends. A label at position x has the fraction x of its width to the
+    /// left, so that it does not extend beyond the scale.
     pub labels: Vec<(f64, String)>,
 }
 
-/// The colour scale; `None` if bodies are coloured by component. `width` is that of a label and the
-/// gap to the next one, in units of the scale's length; labels do not overlap.
+/// The colour scale; `None` if bodies are coloured by component. `width` gives the space that a
+/// label needs, with the gap to the next one, in units of the scale's length: labels do not
+/// overlap.
 pub fn colour_bar(look: &Look, units: &Units, width: impl Fn(&str) -> f64) -> Option<ColourBar> {
     let by = look.style.colour_by;
     let what = match by {

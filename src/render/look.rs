@@ -135,7 +135,7 @@ impl Look {
         let parts_drawn = || parts.iter().filter(|p| style.draws(p.role));
         let count: usize = parts_drawn().map(|p| p.count).sum();
         let mass: f64 = parts_drawn().map(|p| p.count as f64 * p.mean_mass).sum();
-        // The mean weighted by light: in a map, of masses.
+        // Maps draw mass: the mean mass of a body, weighted by mass.
         let mean_light = match mass > 0.0 {
             true => {
                 parts_drawn().map(|p| p.count as f64 * p.mean_mass * p.mean_mass).sum::<f64>()
@@ -150,10 +150,10 @@ impl Look {
         let light: f64 = parts_drawn().map(|p| p.count as f64 * weight_of(p)).sum();
         let points: Vec<DVec3> = parts_drawn().flat_map(|p| p.share(count)).collect();
         let scene_radius = median_radius(&points);
-        // The rest of a body's light goes to its streak.
+        // The fraction of a body's light that its sprite keeps; the rest goes to its streak.
         let own_part = if style.streak_time > 0.0 { 1.0 - STREAK_PART } else { 1.0 };
         let medium = survey.medium(style);
-        // In a map that of a kernel, where the medium's density is one unit.
+        // The radius of a map's kernel where the density of bodies is one unit.
         let kernel = medium.filter(|_| style.colour_by.is_map()).map(|plan| plan.kernel_radius());
         let mut uniform: Box<LookUniform> = bytemuck::zeroed_box();
         uniform.variety = style.variety as f32;
@@ -345,8 +345,8 @@ impl Look {
         [self.uniform.scale_from, self.uniform.scale_factor] = self.scale_in(&Scale::PLAIN);
     }
 
-    /// The start of the colour scale and 1 / its length, in the sprite passes' numbers: of logarithms
-    /// to base 2, or of velocities.
+    /// The start of the colour scale and 1 / its length, in the sprite passes' numbers: of
+    /// logarithms to base 2, or of velocities.
     fn scale_in(&self, scale: &Scale) -> [f32; 2] {
         let (unit, ends) = (self.value_unit(scale), [self.least_value, self.most_value]);
         let [from, to] = match self.style.colour_by {
@@ -446,8 +446,8 @@ impl Look {
     /// all of them (`glow`).
     ///
     /// The kernels of maps are between 1/160, for lines without the noise of single pixels, and an
-    /// eighth of the picture: those of the few bodies far outside would take most of the time, and are
-    /// wider only where a map's scale has ended.
+    /// eighth of the picture: those of the few bodies far outside would take most of the time, and
+    /// are wider only where a map's scale has ended.
     pub fn radius_limits_px(&self, size: PictureSize) -> [f32; 2] {
         let side = size.shorter_side() as f32;
         if self.style.colour_by.is_map() {

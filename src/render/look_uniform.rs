@@ -11,8 +11,8 @@ pub const MAX_COMPONENTS: usize = 256;
 pub struct ComponentLook {
     /// Peak intensity of a sprite of full size, linear RGB; 0 draws nothing.
     pub peak: [f32; 3],
-    /// Radius at which a sprite's light ends, in units of the points' [`super::scale::Scale`]; in maps
-    /// where the density of bodies is 1.
+    /// Radius at which a sprite's light ends, in units of the points' [`super::scale::Scale`]; in
+    /// maps where the density of bodies is 1.
     pub radius_in_world: f32,
     /// Intensity without colour, for colour scales.
     pub white_peak: f32,
@@ -29,8 +29,8 @@ pub struct ComponentLook {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct LookUniform {
-    /// 0 colours by component, 1 by speed, 2 by acceleration, 3 by age, 4 by density; 5 and 6 map the
-    /// surface density, 7 the velocity along the line of sight.
+    /// 0 colours by component, 1 by speed, 2 by acceleration, 3 by age, 4 by density; 5 and 6 map
+    /// the surface density, 7 the velocity along the line of sight.
     pub colour_by: u32,
     /// How much stars differ, 0 to 1.
     pub variety: f32,

@@ -2,11 +2,11 @@
 //! weighted by mass, as a colour of the palette, with lines of equal value.
 //!
 //! The sprites of a map have the light that is their mass, so that the intensity of a pixel is a
-//! surface density: 1 is all drawn mass spread evenly over a disk with the median radius, seen at
-//! any distance. What is averaged is the ratio of red to green. A sprite is a kernel that adapts to
-//! the density of bodies, as in smoothed-particle hydrodynamics: it holds about 64 bodies
-//! ([`super::medium`] counts them), and the sum over its pixels is the body's mass. So a sparse place
-//! shows the mean over a wider kernel, and no mass moves further than its own kernel. Mirrors
+//! surface density: 1 is all drawn mass spread evenly over a disk with the median radius, whatever
+//! the camera's distance. The mean is the ratio of red to green. A sprite is a kernel that adapts
+//! to the density of bodies, as in smoothed-particle hydrodynamics: it holds about 64 bodies
+//! ([`super::medium`] counts them), and the sum over its pixels is the body's mass. So a sparse
+//! place shows the mean over a wider kernel, and no mass moves further than its own kernel. Mirrors
 //! `tone_map.wgsl`.
 
 use super::glow::intensity;
@@ -101,8 +101,8 @@ impl MapUniform {
         self.line_from + self.line_factor * if self.kind == 2 { mean } else { light }
     }
 
-    /// The part of a line's shade that is drawn at a pixel with values `here`, whose neighbours to the
-    /// right and below have the values `next`.
+    /// The part of a line's shade that is drawn at a pixel with values `here`, whose neighbours to
+    /// the right and below have the values `next`.
     fn drawn(&self, here: [f32; 2], next: [[f32; 2]; 2]) -> f32 {
         let line = self.line(here);
         let change: f32 = next.iter().map(|&next| (self.line(next) - line).abs()).sum();

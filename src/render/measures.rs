@@ -5,11 +5,11 @@ use crate::units::{Measure, Quantity, Units};
 
 /// Solar absolute magnitude in V (Willmer 2018, ApJS 236, 47, Vega system).
 const SUN_V: f64 = 4.81;
-/// 5 log10(206265 arcsec per radian) - 5: surface brightness in mag/arcsec^2 of one star of absolute
-/// magnitude 0 per square parsec.
+/// 5 log10(206265 arcsec per radian) - 5: surface brightness in mag/arcsec^2 of one star of
+/// absolute magnitude 0 per square parsec.
 const PER_SQUARE_PC: f64 = 21.572;
-/// The surface brightness in mag/arcsec^2 (V) of so many solar masses per square parsec, one solar
-/// luminosity each.
+/// The surface brightness in mag/arcsec^2 (V) of a surface density in solar masses per square
+/// parsec, with one solar luminosity per solar mass.
 pub fn magnitude(surface_density: f64) -> f64 {
     SUN_V + PER_SQUARE_PC - 2.5 * libm::log10(surface_density)
 }

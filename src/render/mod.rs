@@ -8,14 +8,14 @@
 //! HDR picture, smooth picture, exposure -> tones -> far sky -> 8-bit picture -> film
 //! ```
 //!
-//! Unresolved light is smooth and single stars are sharp: the light of each body is drawn as a
-//! point, as bright as all of its component in red, green and blue, and as bright as the star that
-//! it stands for (few bright, many faint) in alpha. The smooth picture (`glow`) holds as fine levels
-//! as the number of bodies allows. Where bodies are sparse it is shown, with a part of the light as
-//! stars; where they crowd, the points are a smooth picture by themselves.
+//! Unresolved light is smooth and single stars are sharp. Each body is drawn as a point: red, green
+//! and blue hold the mean brightness of its component, alpha that of the single star that the body
+//! represents (few bright, many faint). The smooth picture (`glow`) resolves as much as the number
+//! of bodies allows. It is shown where bodies are sparse, with a part of the light as single stars;
+//! where bodies are dense, the points themselves make a smooth picture.
 //!
-//! A picture can be a map instead ([`map`]): of mass per area, or of the mean velocity along the line
-//! of sight.
+//! A picture can be a map instead ([`map`]): of mass per area, or of the mean velocity along the
+//! line of sight.
 //!
 //! Everything is implemented twice, by the same formulas: in WGSL for the device (`sprites`,
 //! `splat_pass`, `glow_pass`, `exposure_pass`, `tone_map`) and in f32 on the CPU (`splat`, `glow`,

@@ -9,7 +9,7 @@ use super::camera::Camera;
 use super::image::PictureSize;
 use crate::units::Measure;
 
-/// A line of a round length, as seen at the target's depth.
+/// A line of a round length, projected from the target's depth.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScaleBar {
     /// Length in world units.

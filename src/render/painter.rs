@@ -213,8 +213,8 @@ impl Painter {
         self.on_device()?.begin(points, camera, look, time_secs)
     }
 
-    /// Paints one picture of the bodies of several devices, of which `points` are those of this one;
-    /// the painter of the first returns it. Light is added up by [`Adding::Compute`], whatever
+    /// Paints one picture of the bodies of several devices, of which `points` are those of this
+    /// one; the painter of the first returns it. Light is added up by [`Adding::Compute`], whatever
     /// [`Painter::add_by`] says. All devices make the same call, with the same camera and look.
     ///
     /// # Errors
@@ -369,8 +369,8 @@ impl GpuPart {
         let mut encoder = gpu.device.create_command_encoder(&Default::default());
         let target = self.offscreen.view();
         let on = (gpu, &mut encoder);
-        let seen = (camera, look);
-        if !self.canvas.paint_together(on, target, points, seen, time_secs, together)? {
+        let setup = (camera, look);
+        if !self.canvas.paint_together(on, target, points, setup, time_secs, together)? {
             return Ok(None);
         }
         let image = pollster::block_on(self.offscreen.begin(gpu, encoder))?;

@@ -25,8 +25,8 @@ pub const NEW_STARS: [f32; 3] = [28.0, 46.0, 92.0];
 /// How strongly dust absorbs red, green and blue.
 pub const REDDENING: [f32; 3] = [0.72, 1.0, 1.36];
 
-/// Of maps: the range of values that a pixel's mean can have, in units of the palette's: bodies beyond its
-/// ends count with their values, up to this.
+/// In maps of velocities the range of a pixel's mean, relative to that of the palette: values
+/// beyond the palette's ends enter the mean unclipped up to this.
 pub const MEAN_SPAN: f32 = 4.0;
 
 /// A colour scale for a number between 0 and 1.

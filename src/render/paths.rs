@@ -139,7 +139,7 @@ impl Paths {
         }
     }
 
-    /// Draws the lines on a finished picture seen by `camera`, in the colours of the bodies.
+    /// Draws the lines on a finished picture by `camera`, in the colours of the bodies.
     pub fn draw(&self, image: &mut Image, camera: &Camera, colours: &[[u8; 3]]) {
         let size = image.size();
         let pieces = self.pieces(camera, size);

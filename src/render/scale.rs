@@ -14,7 +14,8 @@ pub struct Scale {
     pub length: f64,
     /// One unit of masses, times `gravity`.
     pub mass: f64,
-    /// The factor by which points' masses are larger than those of bodies: G for bodies on a device.
+    /// The factor by which points' masses are larger than those of bodies: G for bodies on a
+    /// device.
     pub gravity: f64,
     /// One unit of velocities.
     pub speed: f64,
@@ -38,8 +39,8 @@ impl Scale {
         Self { gravity: gravitational_constant, ..Self::from(frame) }
     }
 
-    /// One unit of the quantity that colours show, except for densities and maps of mass, which have
-    /// their own.
+    /// One unit of the quantity that colours show, except for densities and maps of mass, which
+    /// have their own.
     pub fn value(&self, colour_by: ColourBy) -> f64 {
         match colour_by {
             ColourBy::Acceleration => self.acceleration,

@@ -127,8 +127,8 @@ impl SpritePass {
         })
     }
 
-    /// Writes the uniforms and makes the buffers for a picture of `all` bodies, of which `points`, with
-    /// these ages if they are shown, are those on this device.
+    /// Writes the uniforms and makes the buffers for a picture of `all` bodies, of which `points`,
+    /// with these ages if they are shown, are those on this device.
     fn prepare(
         &mut self,
         gpu: Handles,
@@ -225,9 +225,9 @@ impl SpritePass {
     ) -> Result<()> {
         self.upload_ages(gpu, look)?;
         let ages = self.ages.as_ref().map(|(_, buffer)| buffer.clone());
-        let (seen, counted) = ((view, limits, look), (&points, points.count));
+        let (setup, counted) = ((view, limits, look), (&points, points.count));
         let Prepared { bare, group, reach, every } =
-            self.prepare(gpu, counted, ages.as_ref(), seen, medium)?;
+            self.prepare(gpu, counted, ages.as_ref(), setup, medium)?;
         if let (Some(pass), Some(medium)) = (&self.medium, medium) {
             pass.find(gpu, encoder, medium, &bare, points.count);
         }
@@ -258,9 +258,9 @@ impl SpritePass {
         Ok(())
     }
 
-    /// Adds up the light of `points` and of the other devices' bodies; on the first device, draws it
-    /// into the picture as [`SpritePass::draw`] does, recorded into `encoder`. Returns whether it is
-    /// the first. Targets must be those of [`Adding::Compute`].
+    /// Adds up the light of `points` and of the other devices' bodies; on the first device, draws
+    /// it into the picture as [`SpritePass::draw`] does, recorded into `encoder`. Returns whether
+    /// it is the first. Targets must be those of [`Adding::Compute`].
     ///
     /// # Errors
     ///
@@ -279,9 +279,9 @@ impl SpritePass {
         let new_encoder = || gpu.device.create_command_encoder(&Default::default());
         let mut adding = new_encoder();
         let ages = self.shared.ages(gpu, &mut adding, (look, numbers), count)?;
-        let seen = (view, limits, look);
+        let setup = (view, limits, look);
         let Prepared { bare, group, reach, every } =
-            self.prepare(gpu, (&points, all), ages.as_ref(), seen, medium)?;
+            self.prepare(gpu, (&points, all), ages.as_ref(), setup, medium)?;
         if let (Some(pass), Some(medium)) = (&self.medium, medium) {
             pass.gather(gpu, &mut adding, medium, &bare, count);
             if let Some(sums) = pass.sums(medium) {

@@ -90,7 +90,7 @@ impl Camera {
         Self { target, distance, ..self }
     }
 
-    /// Seen from a preset's direction; target, distance and field of view stay.
+    /// The view from a preset's direction; target, distance and field of view stay.
     #[must_use]
     pub fn seen_from(self, preset: Preset) -> Self {
         let [azimuth_rad, elevation_rad] = preset.angles_rad();
@@ -102,7 +102,7 @@ impl Camera {
         self.distance / self.focal_px(size)
     }
 
-    /// The point in world space at the target's depth that is seen at a pixel.
+    /// The point in world space at the target's depth whose projection is `pixel`.
     pub fn point_at(&self, pixel: DVec2, size: PictureSize) -> DVec3 {
         let [right, up, _] = self.axes_in_world();
         let from_middle = pixel - 0.5 * DVec2::new(size.width().into(), size.height().into());
@@ -125,11 +125,11 @@ impl Camera {
     }
 
     /// The index of the body drawn nearest to `pixel`, at most `within_px` away from it; of bodies
-    /// less than a pixel apart the one in front. Bodies for which `is_seen` is false do not count.
+    /// less than a pixel apart the one in front. Bodies for which `is_shown` is false do not count.
     pub fn pick(
         &self,
         positions: &[DVec3],
-        is_seen: impl Fn(usize) -> bool,
+        is_shown: impl Fn(usize) -> bool,
         pixel: DVec2,
         within_px: f64,
         size: PictureSize,
@@ -141,7 +141,7 @@ impl Camera {
                 && at.y <= f64::from(size.height())
         };
         let near_pixel = || {
-            positions.iter().enumerate().filter(|(i, _)| is_seen(*i)).filter_map(|(i, &point)| {
+            positions.iter().enumerate().filter(|(i, _)| is_shown(*i)).filter_map(|(i, &point)| {
                 let (at, depth) = self.pixel_of(point, size)?;
                 let away_px = at.distance(pixel);
                 (away_px <= within_px && inside(at)).then_some((i, away_px, depth))
@@ -155,8 +155,8 @@ impl Camera {
     }
 
     /// A transition from this camera, at `part` 0, to `other`, at 1, starting and ending at rest.
-    /// Turns the short way; the distance changes by equal factors, and the target moves in step
-    /// with it, so that a zoom onto a point heads for that point.
+    /// The azimuth turns by at most 180 degrees; the distance changes by equal factors, and the
+    /// target moves in step with it, so that a zoom onto a point heads for that point.
     #[must_use]
     pub fn towards(&self, other: &Self, part: f64) -> Self {
         let part = part.clamp(0.0, 1.0);
@@ -276,8 +276,8 @@ mod tests {
         ];
         let there = pixel(&camera, positions[0], size);
         assert!(there.distance(pixel(&camera, positions[1], size)) < 1e-6);
-        let pick = |is_seen: &dyn Fn(usize) -> bool, place| {
-            camera.pick(&positions, is_seen, place, 30.0, size)
+        let pick = |is_shown: &dyn Fn(usize) -> bool, place| {
+            camera.pick(&positions, is_shown, place, 30.0, size)
         };
         assert_eq!(pick(&|_| true, there), Some(1));
         assert_eq!(pick(&|i| i != 1, there), Some(0));

@@ -102,14 +102,15 @@ pub struct Style {
     pub colour_by: ColourBy,
     /// The scale for speed, acceleration, age and density.
     pub palette: &'static Palette,
-    /// Ends of the scale for speed, acceleration, density or a map, in scene units; `None` takes them
-    /// from the bodies (2nd and 98th percentile). Ages have a range of their own.
+    /// Ends of the scale for speed, acceleration, density or a map, in scene units; `None` takes
+    /// them from the bodies (2nd and 98th percentile). Ages have a range of their own.
     pub value_range: Option<[f64; 2]>,
     /// Draws dark matter too, as a faint violet haze.
     pub show_halo: bool,
-    /// Size of bodies on the picture relative to the default, 0.1 to 10. Their light stays the same.
+    /// Size of bodies on the picture relative to the default, 0.1 to 10. Their light stays the
+    /// same.
     pub sprite_size: f64,
-    /// How much stars of one component differ in tint and, as far as they are seen singly, in
+    /// How much stars of one component differ in tint and, as far as they are resolved, in
     /// brightness, 0 (alike) to 1.
     pub variety: f64,
     /// Brightens (positive) or darkens the exposure, in powers of two, -10 to 10.
@@ -189,17 +190,17 @@ impl Style {
         self.show_halo || role != Role::Halo
     }
 
-    /// What is drawn of it.
+    /// The style without the settings that have no effect, as in maps and on transparent pictures.
     pub(super) fn effective(&self) -> Self {
         let mut style = self.clone();
         if self.transparent {
             (style.background, style.sky, style.vignette) = ([0.0; 3], 0.0, 0.0);
         }
         if self.colour_by.is_map() {
-            // Light is mass.
+            // Light is proportional to mass.
             (style.variety, style.depth_cue, style.gas, style.dust) = (0.0, 0.0, 0.0, 0.0);
             (style.trail_secs, style.streak_time, style.sky, style.vignette) = (0.0, 0.0, 0.0, 0.0);
-            // What is smooth in a map is made of kernels that keep each body's mass.
+            // Maps are smoothed by kernels instead, which conserve each body's mass.
             (style.bloom, style.local_exposure) = (0.0, 0.0);
         }
         style

@@ -49,8 +49,8 @@ impl Part {
         }
     }
 
-    /// Positions of its bodies in a sample of `all` bodies in which every component has its share: the
-    /// median radius of a galaxy must not depend on how many of its bodies are sampled.
+    /// Positions of its bodies in a sample of `all` bodies in which every component has its share:
+    /// the median radius of a galaxy must not depend on how many of its bodies are sampled.
     pub fn share(&self, all: usize) -> impl Iterator<Item = DVec3> {
         let part = self.count as f64 / all.max(1) as f64;
         let wanted = (part * all.min(SAMPLED) as f64).round() as usize;
@@ -78,8 +78,8 @@ pub(super) fn percentiles(values: impl Iterator<Item = f64>) -> Option<[f64; 2]>
     Some(if most > 1.001 * least { [least, most] } else { [0.5 * least, 2.0 * least] })
 }
 
-/// For a part of gas [`Plan::flatness`]: the adjugate of its second moments by its trace, of what is
-/// within two median radii.
+/// [`Plan::flatness`] of a component of gas: the adjugate of the second moments within two median
+/// radii, divided by its trace.
 fn flatness(part: &Part) -> DMat3 {
     let centre = median(&part.points);
     let mut moments = DMat3::ZERO;
@@ -94,7 +94,7 @@ fn flatness(part: &Part) -> DMat3 {
     if trace > 0.0 && trace.is_finite() { adjugate * (1.0 / trace) } else { DMat3::IDENTITY }
 }
 
-/// For [`super::Look::surveyed`].
+/// Properties of all components of a set of bodies, the input of [`super::Look::surveyed`].
 #[derive(Debug)]
 pub struct Survey {
     /// One per component, up to [`MAX_COMPONENTS`].

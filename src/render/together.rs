@@ -1,6 +1,6 @@
-//! One picture by several devices, each of which has some of the bodies: the first adds up the light
-//! of all. The sums are of integers, so a picture has the bits that one device with all bodies would
-//! give it by [`super::Adding::Compute`].
+//! One picture by several devices, each of which has some of the bodies: the first adds up the
+//! light of all. The sums are of integers, so a picture has the bits that one device with all
+//! bodies would give it by [`super::Adding::Compute`].
 
 use std::num::Wrapping;
 use std::ops::Range;
@@ -122,8 +122,8 @@ impl Together<'_> {
         self.exchange.member() == 0
     }
 
-    /// Submits `encoder` and replaces the `u32` in these bytes of each buffer by their sums over all
-    /// devices, modulo 2^32.
+    /// Submits `encoder` and replaces the `u32` in these bytes of each buffer by their sums over
+    /// all devices, modulo 2^32.
     ///
     /// # Errors
     /// The device was lost; another member has failed.

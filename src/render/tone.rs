@@ -3,9 +3,9 @@
 //! The curve acts on the intensity only, so colours keep their hue; a pixel that would leave the
 //! gamut is dimmed as a whole, by a soft shoulder, not clipped channel by channel. That alone would
 //! show everything bright and saturated alike, so channels grow instead where they have room, in
-//! proportion to their strength ([`RETURNED`]): orange becomes gold and then cream. The softening is
-//! solved for, so that `white` maps to 1 and `mid` to [`MID_TONE`]. Very bright places are bleached a
-//! little, as the eye expects. Mirrors `tone_map.wgsl`.
+//! proportion to their strength ([`RETURNED`]): orange becomes gold and then cream. The softening
+//! is solved for, so that `white` maps to 1 and `mid` to [`MID_TONE`]. Very bright places are
+//! bleached a little, as the eye expects. Mirrors `tone_map.wgsl`.
 
 use rayon::prelude::*;
 
@@ -26,7 +26,8 @@ pub const BLEACH: f32 = 0.3;
 pub const MOST_BLEACH: f32 = 0.8;
 /// Above this the brightest channel approaches 1 without reaching it.
 pub const KNEE: f32 = 0.7;
-/// How much of the luminance that the shoulder takes is returned: about half for orange and for blue.
+/// How much of the luminance that the shoulder takes is returned: about half for orange and for
+/// blue.
 pub const RETURNED: f32 = 2.0;
 /// Luminance of linear sRGB (Rec. 709).
 const LUMINANCE: [f32; 3] = [0.2126, 0.7152, 0.0722];

@@ -28,8 +28,8 @@ pub struct Caption {
 }
 
 impl Caption {
-    /// Draws the captions on a picture of bodies with these components, seen by `camera` with
-    /// `look` at a time of the simulation.
+    /// Draws the captions on a picture of bodies with these components, by `camera` with `look`, at
+    /// a time of the simulation.
     pub fn draw(
         &self,
         image: &mut Image,
@@ -99,8 +99,8 @@ impl Caption {
     }
 }
 
-/// The label of a time, with enough digits to tell times apart that differ by `interval`; of a single
-/// picture, whose interval is 0, with three significant digits.
+/// The label of a time, with enough digits to tell times apart that differ by `interval`; of a
+/// single picture, whose interval is 0, with three significant digits.
 pub fn time_label(time: f64, interval: f64, units: &Units) -> String {
     let Measure { factor, name } = Measure::of(&units.time);
     let step = match interval != 0.0 {

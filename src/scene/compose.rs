@@ -75,8 +75,8 @@ pub(crate) enum About {
 }
 
 impl PartOrbit {
-    /// Moves `bodies` from rest at the origin to their place on the orbit. `before` has one body for
-    /// each of `parts` before this one.
+    /// Moves `bodies` from rest at the origin to their place on the orbit. `before` has one body
+    /// for each of `parts` before this one.
     pub fn place(
         &self,
         bodies: &mut Bodies,

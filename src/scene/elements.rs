@@ -25,11 +25,11 @@ pub enum Size {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Anomaly {
-    /// 360 degrees times the time since the pericentre over the period. Of a hyperbola: e sinh(H) - H
-    /// in degrees, which is also proportional to the time. A parabola has none.
+    /// 360 degrees times the time since the pericentre over the period. Of a hyperbola: e sinh(H) -
+    /// H in degrees, which is also proportional to the time. A parabola has none.
     Mean(f64),
-    /// The angle from the pericentre as seen from the central body. A hyperbola reaches only angles
-    /// below acos(-1/e) on both sides, a parabola those below 180.
+    /// The angle at the central body between the pericentre and the orbiting body. A hyperbola
+    /// reaches only angles below acos(-1/e) on both sides, a parabola those below 180.
     True(f64),
 }
 
@@ -164,8 +164,8 @@ impl Elements {
     }
 }
 
-/// Position and velocity in the orbit's plane, with the pericentre on the x axis, at a true anomaly:
-/// r = p / (1 + e cos(theta)), v = sqrt(mu / p) (-sin(theta), e + cos(theta)).
+/// Position and velocity in the orbit's plane, with the pericentre on the x axis, at a true
+/// anomaly: r = p / (1 + e cos(theta)), v = sqrt(mu / p) (-sin(theta), e + cos(theta)).
 fn at_angle(e: f64, pericentre: f64, mass: f64, angle: f64) -> (DVec3, DVec3) {
     let parameter = pericentre * (1.0 + e);
     let (sine, cosine) = (libm::sin(angle), libm::cos(angle));
@@ -202,8 +202,8 @@ fn at_mean(e: f64, pericentre: f64, mass: f64, degrees: f64) -> (DVec3, DVec3) {
 impl Bodies {
     /// Adds a body of mass `mass` on an orbit about the bodies `about`: about their centre of mass,
     /// as if they were one. One index is a body; all indices give Jacobi coordinates. The bodies
-    /// that are there do not move, so the centre of mass does; see [`Bodies::recentre`]. For an orbit
-    /// about a fixed mass, push what [`Elements::state`] gives.
+    /// that are there do not move, so the centre of mass does; see [`Bodies::recentre`]. For an
+    /// orbit about a fixed mass, push what [`Elements::state`] gives.
     ///
     /// # Errors
     ///
@@ -271,8 +271,8 @@ mod tests {
         Elements { size, eccentricity, inclination, node, argument, anomaly }
     }
 
-    /// Positions and velocities by REBOUND 5.2.2, `add(m, a, e, inc, Omega, omega, M or f)` in units
-    /// with `G = 1`: Jupiter, Halley's comet, a binary, a fast flyby, 1I/'Oumuamua, a needle.
+    /// Positions and velocities by REBOUND 5.2.2, `add(m, a, e, inc, Omega, omega, M or f)` in
+    /// units with `G = 1`: Jupiter, Halley's comet, a binary, a fast flyby, 1I/'Oumuamua, a needle.
     #[test]
     fn states_match_those_of_rebound() {
         let cases = [

@@ -1,8 +1,8 @@
-//! The models of King (1966): isothermal spheres with the energies above that of a tidal radius left
-//! out, f(E) ~ exp(E / sigma^2) - 1.
+//! The models of King (1966): isothermal spheres with the energies above that of a tidal radius
+//! left out, f(E) ~ exp(E / sigma^2) - 1.
 //!
-//! With W = (Phi(r_t) - Phi(r)) / sigma^2, lengths in units of King's core radius and G = sigma = 1,
-//! Poisson's equation is
+//! With W = (Phi(r_t) - Phi(r)) / sigma^2, lengths in units of King's core radius and G = sigma =
+//! 1, Poisson's equation is
 //!     W'' + 2 W' / r = -9 rho(W) / rho(W0),  W(0) = W0, W'(0) = 0
 //! (King 1966, equation 29; Binney & Tremaine 2008, section 4.3.3c). The mass within r is -r^2 W'.
 
@@ -18,8 +18,8 @@ const CORE: f64 = 0.05;
 /// Halvings of an interval in which a radius is looked for.
 const HALVINGS: usize = 52;
 
-/// rho(W) = exp(W) erf(sqrt(W)) - sqrt(4 W / pi) (1 + 2 W / 3), as the series 2 / sqrt(pi) times the
-/// sum of 2^k W^(k + 1/2) / (2 k + 1)!! from k = 2, in which nothing cancels.
+/// rho(W) = exp(W) erf(sqrt(W)) - sqrt(4 W / pi) (1 + 2 W / 3), as the series 2 / sqrt(pi) times
+/// the sum of 2^k W^(k + 1/2) / (2 k + 1)!! from k = 2, in which nothing cancels.
 fn density(w: f64) -> f64 {
     let mut term = 2.0 / PI.sqrt() * w * w * w.sqrt() * 4.0 / 15.0;
     let (mut sum, mut odd) = (0.0, 5.0);
@@ -75,7 +75,8 @@ impl King {
             [1.0 / slope, (-source - 2.0 * slope / r) / slope, w * r * r * source / slope]
         };
         let unit = w0.sqrt().min(1.0);
-        // d rho / d W = rho + 4 / (3 sqrt(pi)) W^(3/2) gives the next term of W = W0 - 3/2 r^2 + ...
+        // d rho / d W = rho + 4 / (3 sqrt(pi)) W^(3/2) gives the next term of W = W0 - 3/2 r^2 +
+        // ...
         let fourth = 0.675 * (1.0 + 4.0 / (3.0 * PI.sqrt()) * w0 * w0.sqrt() / central_density);
         let mut r = 1e-3 * unit;
         let mut state = [

@@ -76,7 +76,8 @@ impl fmt::Debug for Generator {
 impl Generator {
     /// The parameter with this name.
     ///
-    /// Errors: an unknown name, with all known ones.
+    /// # Errors
+    /// An unknown name, with all known ones.
     pub fn parameter(&self, name: &str) -> Result<&'static Parameter> {
         let none = || format!("none, as {} has no parameters", self.name);
         let known = || match self.parameters {
@@ -107,7 +108,8 @@ pub static GENERATORS: &[&Generator] = &[
 
 /// The generator with this name.
 ///
-/// Errors: an unknown name, with all known ones.
+/// # Errors
+/// An unknown name, with all known ones.
 pub fn generator(name: &str) -> Result<&'static Generator> {
     let known = || GENERATORS.iter().map(|generator| generator.name);
     let found = GENERATORS.iter().copied().find(|generator| generator.name == name);

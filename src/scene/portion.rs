@@ -8,9 +8,9 @@ use crate::bodies::Bodies;
 use crate::error::Result;
 use crate::math::{AllReduce, Alone, all_sums_of};
 
-/// Which bodies of a generator this process makes: all, or, if each of several processes makes some,
-/// a range of their numbers. What depends on all bodies, such as their centre of mass, the processes
-/// compute together, so that a body has the same bits on any process.
+/// Which bodies of a generator this process makes: all, or, if each of several processes makes
+/// some, a range of their numbers. What depends on all bodies, such as their centre of mass, the
+/// processes compute together, so that a body has the same bits on any process.
 #[derive(Clone)]
 pub struct Portion<'a> {
     /// Clipped to the number of bodies by [`Portion::rows`].
@@ -26,7 +26,7 @@ impl Portion<'_> {
 }
 
 impl<'a> Portion<'a> {
-    /// These bodies; `all` are the processes that make the others.
+    /// The bodies `rows`; `all` reduces over the processes that make the others.
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn of_rows(rows: Range<usize>, all: &'a dyn AllReduce) -> Self {
         Self { rows, all, is_alone: false }

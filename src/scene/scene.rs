@@ -97,7 +97,8 @@ impl Scene {
 
     /// The TOML text of a built-in scene, a template for new ones.
     ///
-    /// Errors: an unknown name, with all known ones.
+    /// # Errors
+    /// An unknown name, with all known ones.
     pub fn builtin_text(name: &str) -> Result<&'static str> {
         let found = BUILT_IN.iter().find(|(known, _)| *known == name);
         found.map(|(_, text)| *text).ok_or_else(|| Error::unknown("scene", name, Self::names()))
@@ -105,7 +106,8 @@ impl Scene {
 
     /// The built-in scene with this name.
     ///
-    /// Errors: an unknown name, with all known ones.
+    /// # Errors
+    /// An unknown name, with all known ones.
     pub fn builtin(name: &str) -> Result<Self> {
         Self::from_toml(Self::builtin_text(name)?, Path::new(&format!("{name}.toml")))
     }
@@ -113,7 +115,8 @@ impl Scene {
     /// Reads a scene from the text of a TOML file. `path` is named in errors, and files of parts
     /// are looked for in its folder.
     ///
-    /// Errors: unknown keys, wrong types, values out of range; each names the line and what is
+    /// # Errors
+    /// Unknown keys, wrong types, values out of range; each names the line and what is
     /// allowed.
     pub fn from_toml(text: &str, path: &Path) -> Result<Self> {
         text::read(text, path)
@@ -149,7 +152,8 @@ impl Scene {
 
     /// Sets a parameter by its name in [`Scene::parameters`].
     ///
-    /// Errors: an unknown name or a value outside its range; the scene is then unchanged.
+    /// # Errors
+    /// An unknown name or a value outside its range; the scene is then unchanged.
     pub fn set(&mut self, name: &str, value: f64) -> Result<()> {
         let unknown = self.unknown(name);
         let (source, parameter) = match &mut self.contents {
@@ -199,8 +203,8 @@ impl Scene {
         }
     }
 
-    /// The number of bodies, if several processes can each make some of them: not those of files, nor
-    /// stars with masses or companions.
+    /// The number of bodies, if several processes can each make some of them: not those of files,
+    /// nor stars with masses or companions.
     pub(crate) fn n_if_divisible(&self) -> Option<usize> {
         let is_divisible = |source: &Source| match source {
             Source::Generator(_, _, stars) => stars.are_plain(),
@@ -216,7 +220,8 @@ impl Scene {
 
     /// Sets the total number of bodies. Generated parts share it in the old proportions.
     ///
-    /// Errors: a number outside the range; a scene with a fixed number; a part that is a file.
+    /// # Errors
+    /// A number outside the range; a scene with a fixed number; a part that is a file.
     pub fn set_n(&mut self, n: usize) -> Result<()> {
         check_count(n)?;
         let fixed = |why: &str| {
@@ -268,9 +273,9 @@ impl Scene {
     }
 
     /// Makes the bodies. Generators whose parameter `softening` is not set get that of
-    /// [`Scene::run`]. The centre of mass is at rest at the origin, but with a field parts are where
-    /// they are placed; ids count from 0. `load` is
-    /// called for the files of parts, with paths that include the scene file's folder.
+    /// [`Scene::run`]. The centre of mass is at rest at the origin, but with a field parts are
+    /// where they are placed; ids count from 0. `load` is called for the files of parts, with paths
+    /// that include the scene file's folder.
     ///
     /// # Errors
     /// Those of `load` and of the generators; an orbit that cannot be started; bodies that
@@ -281,8 +286,8 @@ impl Scene {
         Ok(bodies)
     }
 
-    /// Makes the bodies of a portion. If that is not all, [`Scene::n_if_divisible`] has said how many
-    /// there are.
+    /// Makes the bodies of a portion. If that is not all, [`Scene::n_if_divisible`] has said how
+    /// many there are.
     ///
     /// # Errors
     /// Those of [`Scene::build_with`]; another process is gone.
@@ -362,8 +367,8 @@ impl Scene {
         Ok(bodies)
     }
 
-    /// Bodies in the units of their source, of which the scene's are `scales` times as large: those of
-    /// length and mass.
+    /// Bodies in the units of their source, of which the scene's are `scales` times as large: those
+    /// of length and mass.
     fn make(
         &self,
         source: &Source,

@@ -80,8 +80,8 @@ pub struct TreeRequest {
     /// more precise and slower [default: 0.003]
     #[cfg_attr(feature = "options", arg(long, value_name = "A"))]
     pub alpha: Option<f64>,
-    /// Opening angle, the largest under which a cell may be seen, up to 1; smaller is more precise
-    /// and slower [default: 0.6 with radius, 0.75 with bonsai and octgrav]
+    /// Opening angle: the largest size of a cell relative to its distance, up to 1; smaller is more
+    /// precise and slower [default: 0.6 with radius, 0.75 with bonsai and octgrav]
     #[cfg_attr(feature = "options", arg(long, value_name = "ANGLE"))]
     pub theta: Option<f64>,
     /// Multipoles of the cells: 1 (monopoles) or 2 (quadrupoles) [default: 2]

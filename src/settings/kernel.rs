@@ -37,7 +37,8 @@ pub struct KernelRequest {
     /// Read sources from a uniform buffer, 4,096 at a time, instead of workgroup memory
     #[cfg_attr(feature = "options", arg(long, conflicts_with_all = ["tiled", "one_workgroup"]))]
     pub uniform: bool,
-    /// Keep sources in registers, passed between the threads of a subgroup, instead of in workgroup memory
+    /// Keep sources in registers, passed between the threads of a subgroup, instead of in workgroup
+    /// memory
     #[cfg_attr(feature = "options", arg(long, conflicts_with_all = ["tiled", "uniform", "one_workgroup"]))]
     pub broadcast: bool,
     /// Compute two sinks of a thread in one operation on vectors of two; needs an even r

@@ -15,9 +15,9 @@ use super::ValueRange;
     )
 )]
 pub struct LookRequest {
-    /// Colour bodies by component, speed, acceleration, age or density; or draw a map along the line
-    /// of sight: surface-density, surface-brightness (mag/arcsec2 in V, one solar luminosity per solar
-    /// mass) or velocity (its mean, positive away)
+    /// Colour bodies by component, speed, acceleration, age or density; or draw a map along the
+    /// line of sight: surface-density, surface-brightness (mag/arcsec2 in V, one solar luminosity
+    /// per solar mass) or velocity (its mean, positive away)
     #[cfg_attr(feature = "options", arg(long, value_name = "BY", visible_alias = "color"))]
     pub colour: Option<String>,
     /// Palette for what is not coloured by component

@@ -179,8 +179,8 @@ pub struct ViewRequest {
         arg(short, value_name = "TIME", allow_negative_numbers = true, help_heading = "Window")
     )]
     pub t: Option<f64>,
-    /// Show a second run of the same bodies next to the first, with another softening=LENGTH (in the
-    /// bodies' units), method=NAME or integrator=NAME
+    /// Show a second run of the same bodies next to the first, with another softening=LENGTH (in
+    /// the bodies' units), method=NAME or integrator=NAME
     #[cfg_attr(
         feature = "options",
         arg(long, value_name = "SETTING=VALUE", help_heading = "Window")

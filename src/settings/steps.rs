@@ -13,8 +13,8 @@ pub struct StepRequest {
     #[cfg_attr(feature = "options", arg(long, value_name = "E"))]
     pub eps: Option<f64>,
     /// Time step, or auto: one step for all bodies, at most 0.1 (auto:ETA for another part) times
-    /// the least sqrt(eps / |acceleration|) of all bodies; shortened and lengthened by powers of two
-    /// [default: chosen to suit the bodies]
+    /// the least sqrt(eps / |acceleration|) of all bodies; shortened and lengthened by powers of
+    /// two [default: chosen to suit the bodies]
     #[cfg_attr(feature = "options", arg(long, value_name = "DT"))]
     pub dt: Option<StepLength>,
     /// Integrator: leapfrog, hermite4 or hermite6 [default: the scene's, or leapfrog]

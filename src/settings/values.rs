@@ -275,8 +275,8 @@ impl Rebuild {
     }
 }
 
-/// A value that as text is a number of this range or one word; `$allowed` tells in errors of `$name`
-/// what it may be. The default is 1.
+/// A value that as text is a number of this range or one word; `$allowed` tells in errors of
+/// `$name` what it may be. The default is 1.
 macro_rules! number_or_word {
     ($value:ident: $number:ident in $range:expr, $word:ident $text:literal; $name:literal, $allowed:expr) => {
         impl Default for $value {

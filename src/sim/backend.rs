@@ -131,8 +131,8 @@ pub struct BodyPart<'a> {
     pub exchange: &'a mut dyn Exchange,
 }
 
-/// An error on all ranks, if there is one on any: that of the rank whose body has the lowest number, if
-/// one found a body wrong.
+/// An error on all ranks, if there is one on any: that of the rank whose body has the lowest
+/// number, if one found a body wrong.
 ///
 /// # Errors
 /// That one; any other error of this rank, or that another rank has one; a rank is gone.
@@ -175,7 +175,8 @@ pub struct Capabilities<'a> {
     pub device: Option<OnDevice<'a>>,
     /// Bodies with individual steps.
     pub blocks: Option<BlocksView<'a>>,
-    /// The frame with which the simulation began, if several devices each have a part of the bodies.
+    /// The frame with which the simulation began, if several devices each have a part of the
+    /// bodies.
     pub parts_frame: Option<Frame>,
     /// Whether forces are computed on the host in f32, in a frame of each evaluation.
     pub in_f32: bool,
@@ -226,8 +227,8 @@ pub struct BackendEntry {
 }
 
 /// Opens a backend, given the chosen engine, the bodies, the settings, and what a snapshot held for
-/// a restart. It may take the bodies, or their positions and velocities; [`Capabilities::host`] then
-/// has all that it took of the others.
+/// a restart. It may take the bodies, or their positions and velocities; [`Capabilities::host`]
+/// then has all that it took of the others.
 pub type OpenBackend = for<'a> fn(
     &'a Choice,
     &'a mut Bodies,

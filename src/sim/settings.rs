@@ -27,13 +27,13 @@ pub struct Settings {
     /// Plummer softening length, >= 0.
     pub softening: f64,
     /// Time step, > 0 and large enough to advance the clock. With individual steps: the interval at
-    /// which bodies are synchronised; `blocks` sets the steps themselves. With `auto_dt`: the longest
-    /// step.
+    /// which bodies are synchronised; `blocks` sets the steps themselves. With `auto_dt`: the
+    /// longest step.
     pub dt: f64,
     /// The accuracy of one step for all bodies that varies, > 0: a step of `dt` is then taken in
-    /// steps of `dt` / 2^k, each at most this times the least sqrt(eps / |a|) of all bodies. `None`:
-    /// steps of `dt`. Needs a softening, an integrator with one step for all bodies, and a tree that
-    /// is rebuilt at each step.
+    /// steps of `dt` / 2^k, each at most this times the least sqrt(eps / |a|) of all bodies.
+    /// `None`: steps of `dt`. Needs a softening, an integrator with one step for all bodies, and a
+    /// tree that is rebuilt at each step.
     pub auto_dt: Option<f64>,
     /// Time at step 0.
     pub start: f64,
@@ -69,7 +69,8 @@ pub struct Settings {
     /// How the tree is walked, for the method `tree`.
     pub tree: TreeConfig,
     /// Stored results of tuning, used when nothing of the kernel's shape is fixed; empty unless the
-    /// caller looks them up. Not recorded as a setting: the shape chosen by it is stored as `kernel`.
+    /// caller looks them up. Not recorded as a setting: the shape chosen by it is stored as
+    /// `kernel`.
     #[serde(skip)]
     pub known: KnownResults,
     /// Shapes of the kernels with derivatives, for individual steps: each for a range of numbers of

@@ -244,8 +244,8 @@ impl Simulation {
     }
 
     /// The bodies that this process has and reads: all, unless each of several ranks has some
-    /// ([`super::divides`]). Then states, potentials and diagnostics are read by all ranks at the same
-    /// time.
+    /// ([`super::divides`]). Then states, potentials and diagnostics are read by all ranks at the
+    /// same time.
     pub fn rows(&self) -> Range<usize> {
         self.choice.rows.as_ref().map_or(0..self.len(), |rows| rows.own.clone())
     }
@@ -290,8 +290,8 @@ impl Simulation {
         Some(self.capabilities().blocks?.steps)
     }
 
-    /// The step of all bodies, if it varies ([`Settings::auto_dt`]): the clock's steps, which are all
-    /// that [`Simulation::advance`] counts, are then the longest ones.
+    /// The step of all bodies, if it varies ([`Settings::auto_dt`]): the clock's steps, which are
+    /// all that [`Simulation::advance`] counts, are then the longest ones.
     pub fn varying(&self) -> Option<&VaryingStep> {
         self.varying.as_ref()
     }
@@ -530,7 +530,7 @@ impl Simulation {
         self.renew_step().await
     }
 
-    /// Chooses the next step anew, if it varies, after the forces have changed.
+    /// Chooses the next step again, if it varies, after the forces have changed.
     async fn renew_step(&mut self) -> Result<()> {
         match &mut self.varying {
             Some(varying) => varying.renew(self.settings.softening, self.backend.as_mut()).await,

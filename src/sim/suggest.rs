@@ -22,10 +22,9 @@ const MOST_STEPS: f64 = 100_000.0;
 /// of the bodies crosses a quarter of the softening, at its present speed or, if the bodies are
 /// cold, at the speed of their collapse. A circular orbit turns by at most a 30th of a radian per
 /// step at the half-mass radius, and by a 20th around eight neighbours, which matters if clusters
-/// are far apart, or around a body that dominates. The duration is four revolutions at the half-mass
-/// radius, in 100,000 steps at most. The radius is measured from the density centre, so that escaped
-/// bodies have no effect.
-/// Without extent or mass: the defaults of [`RunHints`].
+/// are far apart, or around a body that dominates. The duration is four revolutions at the
+/// half-mass radius, in 100,000 steps at most. The radius is measured from the density centre, so
+/// that escaped bodies have no effect. Without extent or mass: the defaults of [`RunHints`].
 pub fn suggest(bodies: &Bodies, gravitational_constant: f64) -> RunHints {
     let mass = bodies.total_mass() * gravitational_constant;
     let (radius, share) = smooth_radius(bodies);
@@ -76,8 +75,8 @@ fn upper_tenth(mut values: Vec<f64>) -> f64 {
     values.get(values.len() * 9 / 10).copied().unwrap_or(0.0)
 }
 
-/// The half-mass radius of all bodies but those that dominate, and their fraction of the whole mass.
-/// With the dominant ones it would be the distance of these from a neighbour.
+/// The half-mass radius of all bodies but those that dominate, and their fraction of the whole
+/// mass. With the dominant ones it would be the distance of these from a neighbour.
 fn smooth_radius(bodies: &Bodies) -> (f64, f64) {
     let total = bodies.total_mass();
     let is_light = |&i: &usize| bodies.mass[i] < DOMINANT * total;

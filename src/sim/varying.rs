@@ -1,10 +1,10 @@
 //! One step for all bodies that varies (`--dt auto`).
 //!
 //! A step of the simulation, of length dt, is taken in shorter ones of dt / 2^k, each at most
-//! eta sqrt(eps / |a|) for the largest acceleration of all bodies (the criterion of GADGET, Springel
-//! 2005, and others). Times within dt are integers as those of individual steps
-//! (`integrate/blocks/schedule.rs`): a step becomes shorter at once, and longer only at multiples of
-//! the longer one. All steps of dt therefore end at their exact times, for outputs.
+//! eta sqrt(eps / |a|) for the largest acceleration of all bodies (the criterion of GADGET,
+//! Springel 2005, and others). Times within dt are integers as those of individual steps
+//! (`integrate/blocks/schedule.rs`): a step becomes shorter at once, and longer only at multiples
+//! of the longer one. All steps of dt therefore end at their exact times, for outputs.
 //!
 //! The next step follows from the accelerations and the time within dt alone. Nothing has to be
 //! stored for a restart, and the bits do not depend on how many steps are taken at once. The

@@ -328,8 +328,8 @@ impl OutputFiles {
         self.stream(bytes.len(), |to| to.write_all(&bytes))
     }
 
-    /// Takes the next file, of `length` bytes, from `write`, which is called once: a file on disk is
-    /// never in memory as a whole.
+    /// Takes the next file, of `length` bytes, from `write`, which is called once: a file on disk
+    /// is never in memory as a whole.
     pub(super) fn stream(
         &mut self,
         length: usize,
@@ -490,7 +490,8 @@ impl<'a> Series<'a> {
     /// Reads the snapshot of this number, from 0, whatever [`ReadOptions::snapshot`] says.
     ///
     /// # Errors
-    /// As [`super::read_with`]; [`crate::error::Error::Value`] for a number from [`Series::len`] on.
+    /// As [`super::read_with`]; [`crate::error::Error::Value`] for a number from [`Series::len`]
+    /// on.
     pub fn read(&mut self, number: usize) -> Result<Snapshot> {
         let choice = SnapshotChoice::Number(number as u64);
         choice.index(&vec![0.0; self.len()], &self.what())?;

@@ -23,9 +23,9 @@
 //!      4  u32  CRC-32 of this field from its first byte up to here
 //!      4  u32  zero
 //! ```
-//! Data is not compressed: of a million bodies of `galaxy-collision`, byte shuffle and zstd at level 1
-//! leave 0.64 of the file, lz4 0.69. Positions and velocities, whose last digits are random, keep
-//! 0.87, and one core compresses 0.7 GB/s. Files in HDF5 are compressed.
+//! Data is not compressed: of a million bodies of `galaxy-collision`, byte shuffle and zstd at
+//! level 1 leave 0.64 of the file, lz4 0.69. Positions and velocities, whose last digits are
+//! random, keep 0.87, and one core compresses 0.7 GB/s. Files in HDF5 are compressed.
 //!
 //! Texts are UTF-8, each preceded by its length as u32. CRC-32 is that of zlib and PNG (IEEE
 //! 802.3). Every field and its data begin at a multiple of 8, and a reader skips a field it does

@@ -23,8 +23,8 @@ enum SourceKind<'a> {
 
 impl<'a> SnapshotSource<'a> {
     /// A file. For a snapshot in several files: any one of them, `snap_000.3`, their common name,
-    /// `snap_000` (of `snap_000.3.hdf5` also `snap_000.hdf5`), or a folder that holds one such snapshot; the others are found in the same
-    /// folder.
+    /// `snap_000` (of `snap_000.3.hdf5` also `snap_000.hdf5`), or a folder that holds one such
+    /// snapshot; the others are found in the same folder.
     pub fn path(path: impl AsRef<Path>) -> Self {
         Self(SourceKind::Path(path.as_ref().to_owned()))
     }
@@ -576,8 +576,8 @@ pub(crate) fn file_of(path: &Path) -> Option<(PathBuf, u64)> {
     Numbered::of(path).map(|name| (name.base, name.number))
 }
 
-/// The first files of the snapshots that `base` may name, since an extension of [`AFTER_NUMBER`] may
-/// be left out.
+/// The first files of the snapshots that `base` may name, since an extension of [`AFTER_NUMBER`]
+/// may be left out.
 pub(super) fn firsts_of(base: &Path) -> impl Iterator<Item = PathBuf> {
     let extensions = [None].into_iter().chain(AFTER_NUMBER.map(Some));
     extensions.map(|extension| appended(base, extension)).filter_map(|base| {

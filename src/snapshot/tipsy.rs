@@ -10,8 +10,8 @@
 //! | star | 44 | mass, position, velocity, metals, tform, eps, phi |
 //!
 //! `Standard` files are big-endian (XDR), `native` ones have the writer's byte order; the number of
-//! dimensions, 3, tells which. The kinds become the components `gas`, `halo` and `stars`; the other
-//! columns go to [`Snapshot::extra`] under the names above (a column of zeros is left out, as
+//! dimensions, 3, determines which. The kinds become the components `gas`, `halo` and `stars`; the
+//! other columns go to [`Snapshot::extra`] under the names above (a column of zeros is left out, as
 //! writing restores it). Tipsy has no ids: the bodies are numbered from 0.
 //!
 //! NVIDIA's and Bonsai's files have an integer id in place of phi in dark and star records: dark

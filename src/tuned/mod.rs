@@ -68,7 +68,7 @@ impl KnownResults {
         FittedShapes::new(here.map(|choice| choice.fitted).collect())
     }
 
-    /// Those for `n` sources.
+    /// The tuned shapes for `n` sources.
     pub fn shapes_for(&self, gpu: &Gpu, n: usize) -> Vec<Fitted> {
         let all = self.shapes(gpu);
         all.each().filter(|one| one.sources == sources_class(n)).copied().collect()

@@ -6,7 +6,8 @@ use crate::messages::rounded;
 /// Units count as the same within this part, so that rounded names of one unit change no number.
 const EQUAL: f64 = 5e-4;
 
-/// Factors by which numbers are multiplied. Masses follow G: the motion of the bodies stays the same.
+/// Factors by which numbers are multiplied. Masses follow G: the motion of the bodies stays the
+/// same.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Conversion {
     /// For lengths.
@@ -18,8 +19,8 @@ pub struct Conversion {
 }
 
 impl Conversion {
-    /// From `own` units to those of the `target`; `None` if only one of them names its unit of length or
-    /// of time.
+    /// From `own` units to those of the `target`; `None` if only one of them names its unit of
+    /// length or of time.
     ///
     /// # Errors
     /// A unit that cannot be converted, with the known ones.

@@ -3,8 +3,8 @@
 use super::{Measure, NEWTON, Quantity, Units, same};
 use crate::messages;
 
-/// The units that a file states, each with its origin for messages; those that are missing follow from
-/// the others where they can.
+/// The units that a file states, each with its origin for messages; those that are missing follow
+/// from the others where they can.
 #[derive(Clone, Debug, Default)]
 pub struct StatedUnits {
     units: [Option<(String, String)>; 4],
@@ -132,7 +132,8 @@ impl StatedUnits {
         }
     }
 
-    /// Takes G = 1 and finds the one missing unit from that, if two are known; returns a note on it.
+    /// Takes G = 1 and finds the one missing unit from that, if two are known; returns a note on
+    /// it.
     fn assume_one(&self, units: &mut Units) -> String {
         let (found, of) = match units.si() {
             [Some(length), Some(mass), None] if units.time.is_empty() => {

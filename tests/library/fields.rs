@@ -1,4 +1,5 @@
-//! External fields in simulations: orbits, energies and falls on every engine, method and integrator.
+//! External fields in simulations: orbits, energies and falls on every engine, method and
+//! integrator.
 
 use crate::common;
 
@@ -74,8 +75,8 @@ fn bodies_on_circles_return_after_a_period() {
         let field = at_centre(potential);
         let (bodies, period) = circling(&field, 5);
         for (engine, method, integrator, steps, allowed) in [
-            // The error of a leapfrog is (2 pi)^3 / steps^2 of the radius, 1.6e-3 with 400, times a number below
-            // 1; those of the Hermite schemes follow from eta.
+            // The error of a leapfrog is (2 pi)^3 / steps^2 of the radius, 1.6e-3 with 400, times a
+            // number below 1; those of the Hermite schemes follow from eta.
             (EngineKind::Cpu, Method::Direct, "leapfrog", 400, 1.6e-3),
             (EngineKind::Cpu, Method::Tree, "leapfrog", 400, 1.6e-3),
             (EngineKind::Gpu, Method::Direct, "leapfrog", 400, 1.6e-3),
@@ -175,9 +176,9 @@ fn sphere_falls_as_test_body_does() {
     }
 }
 
-/// A field far stronger than the bodies' own forces must not make the tree coarser: its opening rule
-/// goes by what bodies give each other. In a uniform field differences of accelerations are those of
-/// the bodies.
+/// A field far stronger than the bodies' own forces must not make the tree coarser: its opening
+/// rule goes by what bodies give each other. In a uniform field differences of accelerations are
+/// those of the bodies.
 #[test]
 fn tree_on_device_is_as_precise_in_strong_field() {
     let bodies = plummer(6000);

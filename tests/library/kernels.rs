@@ -46,7 +46,8 @@ fn steps_in_one_workgroup_agree_with_f64() {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// Pairs of sinks and sources in registers are another way to the same operations in the same order.
+/// Pairs of sinks and sources in registers are another way to the same operations in the same
+/// order.
 #[test]
 fn pairs_and_registers_have_the_bits_of_the_plain_kernel() {
     let gpu = common::gpu();

@@ -1,4 +1,5 @@
-//! What packages and releases are made from: one address, one version, files that exist; and results that are handed in.
+//! What packages and releases are made from: one address, one version, files that exist; and
+//! results that are handed in.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -277,8 +277,8 @@ fn star_cluster_has_solar_masses_and_binaries_with_inner_energy() {
             0.5 * m * n / (m + n) * v.length_squared() - m * n / distance
         })
         .sum();
-    // Only the first has the tides of the other stars, as large as (axis / distance)^2 for the widest
-    // pairs: 0.1 to 0.7 % of the sum, by the seed.
+    // Only the first has the tides of the other stars, as large as (axis / distance)^2 for the
+    // widest pairs: 0.1 to 0.7 % of the sum, by the seed.
     assert!((inner / expected - 1.0).abs() < 2e-2 && expected < 0.0, "{inner} {expected}");
     assert!(-expected > outer.kinetic * 0.01, "{expected} should show beside {}", outer.kinetic);
 }

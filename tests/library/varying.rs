@@ -1,5 +1,5 @@
-//! One step for all bodies that varies (`--dt auto`): against an f64 leapfrog of its own with the same
-//! rule, the energy of a cold collapse, the same bits however it is run, and what is refused.
+//! One step for all bodies that varies (`--dt auto`): against an f64 leapfrog of its own with the
+//! same rule, the energy of a cold collapse, the same bits however it is run, and what is refused.
 
 use std::sync::{Arc, OnceLock};
 
@@ -46,9 +46,9 @@ fn forces(bodies: &Bodies) -> Vec<DVec3> {
     bodies.position.iter().map(on).collect()
 }
 
-/// Leapfrog with the longest step LONGEST / 2^k that divides the time and is at most `eta` times the
-/// least sqrt(eps / |a|), written independently: times in LONGEST / 2^20. Returns the steps taken as
-/// numbers of LONGEST / 2^k.
+/// Leapfrog with the longest step LONGEST / 2^k that divides the time and is at most `eta` times
+/// the least sqrt(eps / |a|), written independently: times in LONGEST / 2^20. Returns the steps
+/// taken as numbers of LONGEST / 2^k.
 fn reference(bodies: &mut Bodies, eta: f64, periods: u32) -> Vec<u64> {
     let mut acceleration = forces(bodies);
     let mut by_level = vec![0u64; 21];

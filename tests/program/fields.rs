@@ -1,5 +1,5 @@
-//! External fields by the command line: runs, restarts, forces, snapshots that carry their field, and
-//! energies in files.
+//! External fields by the command line: runs, restarts, forces, snapshots that carry their field,
+//! and energies in files.
 
 use crate::program;
 
@@ -117,8 +117,8 @@ fn forces_include_the_field() {
     }
 }
 
-/// A snapshot of a run in a field is still in it when it is run again, also in other units, and so is
-/// a scene; --field replaces what they have.
+/// A snapshot of a run in a field is still in it when it is run again, also in other units, and so
+/// is a scene; --field replaces what they have.
 #[test]
 fn snapshots_carry_their_field() {
     let folder = tempfile::tempdir().unwrap();

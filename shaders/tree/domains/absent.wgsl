@@ -1,2 +1,2 @@
-// In a message, instead of the first child or body of a cell that the receiver is not expected to open.
+// In a message: replaces the number of the first child or body of a cell that the receiver is not expected to open.
 const NOT_SENT = 0xffffffffu;

@@ -1,5 +1,5 @@
-// How many of this device's bodies are in the cells around the groups of other ranks, in coarse and in fine ones: one
-// workgroup for each question.
+// Counts this device's bodies in the cells around groups of other ranks, in cells larger than the group's box and in
+// those of a quarter of their edge (src/forces/tree/scattered.rs). One workgroup per group.
 //% include "tree/common.wgsl"
 //% include "tree/hilbert.wgsl"
 //% include "tree/sinks.wgsl"

@@ -1,5 +1,6 @@
-// The groups that may have bodies of other ranks in the cells around them: their number, and the corners of their box in
-// intervals, as two entries each, in any order.
+// Lists the groups for which other ranks must count bodies, because the cells around the group may extend beyond this
+// part of the curve: two entries each, in any order, with the group's number, log2 of the cells' edge, and the corners
+// of its box in intervals.
 //% include "tree/common.wgsl"
 //% include "tree/digits.wgsl"
 //% include "tree/hilbert.wgsl"
@@ -25,7 +26,7 @@ fn main(
     if group >= (state.inside + GROUP - 1u) / GROUP {
         return;
     }
-    // Those that are scattered by this rank's bodies alone need not ask.
+    // This rank's bodies alone make it scattered: counts of other ranks cannot change that.
     if (bitcast<u32>(groups[2u * group + 1u].w) & IS_SCATTERED) != 0u {
         return;
     }

@@ -1,6 +1,7 @@
-// The boxes around `count` groups in the cube, {{ joined }} neighbours in one unless it would be much larger than one of
-// them or longer than `margin`; those of the `level` bodies outside; and those of single sinks, which begin at record `singles`, up to `reserve`.
-// In any order. Scattered groups, whose sinks walk one by one, count only if `part` is set.
+// Appends boxes that cover the sinks of this part, in any order: {{ joined }} neighbours of the `count` groups share a
+// box unless it would exceed `margin` or MOST_EXTENTS times the smallest of theirs; the `level` bodies outside the cube
+// and up to `reserve` single sinks, from record `singles` on, have one each. Scattered groups are included if `part`
+// is 1.
 //% include "tree/common.wgsl"
 //% include "tree/sinks.wgsl"
 
@@ -10,7 +11,7 @@
 @group(0) @binding(3) var<uniform> params: TreeParams;
 
 const JOINED = {{ joined }}u;
-// Of a box of several groups, in extents of the smallest of these.
+// Upper limit of the extent of a shared box, relative to the smallest box in it.
 const MOST_EXTENTS = 2.5;
 
 fn walks(group: u32) -> bool {

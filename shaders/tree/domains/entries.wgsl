@@ -1,5 +1,5 @@
-// Of each root of this part of the curve: the place of its first child, or of its first body, among what is sent; then the
-// numbers of cells and bodies in all. The first cell of the part is `sink_begin`.
+// For each root of this part of the curve the index of its first child or body in the message to rank `part`, or
+// NOT_SENT; then the numbers of cells and bodies in the message. Cell numbers of the part begin at `sink_begin`.
 //% include "tree/common.wgsl"
 //% include "tree/cell.wgsl"
 //% include "tree/domains/absent.wgsl"

@@ -1,4 +1,4 @@
-// The first bodies of this device's part of the curve, as records in order.
+// Packs the first `count` bodies of this device's part of the curve as records, in order.
 //% include "tree/common.wgsl"
 //% include "tree/domains/record.wgsl"
 

@@ -1,5 +1,5 @@
-// The least accelerations of `count` groups, and of `reserve` sinks that walk one by one, count with at least a thousandth
-// of the mean of all ranks, which was not known when the groups were made.
+// Raises the least accelerations of `count` groups and `reserve` single sinks to a thousandth of the mean over all
+// ranks, which was not known when the groups were made.
 //% include "tree/common.wgsl"
 //% include "tree/least.wgsl"
 

@@ -1,13 +1,13 @@
-// Joins received cells to this device's: their numbers of cells and bodies become those here. A cell whose children were not
-// sent has the absent cell as its only child, a leaf without its bodies the absent body: both make forces that are not
-// finite, and are so noticed.
+// Joins received cells to this device's by converting their numbers of cells and bodies. A cell whose children were not
+// sent gets the absent cell as its only child, a leaf without its bodies the absent body: both make forces that are not
+// finite, which `missing.wgsl` counts.
 //% include "tree/common.wgsl"
 //% include "tree/cell.wgsl"
 //% include "tree/domains/absent.wgsl"
 
 @group(0) @binding(0) var<storage, read_write> cell_open: array<vec4<u32>>;
 //% if patches
-// Cells of which all ranks know: number, child word, first body, number of bodies.
+// Common cells: number, child word, first body, number of bodies.
 @group(0) @binding(1) var<storage, read> patches: array<vec4<u32>>;
 @group(0) @binding(2) var<uniform> params: TreeParams;
 //% else
@@ -30,8 +30,7 @@ fn main(
     cell_open[2u * patch_.x + 1u].z = patch_.z;
     cell_open[2u * patch_.x + 1u].w = patch_.w;
 //% else
-    // Cells from `group_begin` on, whose numbers begin there, bodies at `sink_begin`; `singles` and `room` are the absent
-    // cell and body.
+    // Received cells begin at `group_begin`, bodies at `sink_begin`; `singles` and `room` are the absent cell and body.
     let at = 2u * (params.group_begin + i) + 1u;
     var open = cell_open[at];
     if open.y == IS_LEAF {

@@ -1,5 +1,6 @@
-// The bodies that belong to another rank, and the places that hold none, as records in any order. The curve is cut at keys:
-// part k has those from cut k - 1 to before cut k, the last also the bodies outside the cube. Bodies out of range stay.
+// Appends a record for each body that belongs to another rank, and for each free slot, in any order. Part k owns the
+// keys from cut k - 1 up to, but not including, cut k; the last part also owns the bodies outside the cube. Bodies
+// beyond the range of the tree stay.
 //% include "tree/common.wgsl"
 //% include "tree/hilbert.wgsl"
 //% include "tree/domains/record.wgsl"
@@ -14,7 +15,7 @@
 @group(0) @binding(7) var<storage, read_write> tally: array<atomic<u32>>;
 @group(0) @binding(8) var<uniform> params: TreeParams;
 
-// The part with this key.
+// The part that owns a key.
 fn part_of(key: vec2<u32>) -> u32 {
     var low = 0u;
     var high = params.parts - 1u;

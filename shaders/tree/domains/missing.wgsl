@@ -1,4 +1,4 @@
-// Counts the sinks whose forces are not finite: they have met a cell that was not sent.
+// Counts the sinks whose forces are not finite: their walks needed a cell that was not sent.
 //% include "tree/common.wgsl"
 
 @group(0) @binding(0) var<storage, read> partial_sums: array<vec4<f32>>;

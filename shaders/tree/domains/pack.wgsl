@@ -1,5 +1,6 @@
-// The children and bodies of the cells that a rank opens, as it will have them: two entries of each cell for the tests, then
-// three of each for the forces, then the bodies, from `group_begin` on. Numbers are places in the message.
+// Packs the message to a rank, from `group_begin` on: of the children of the cells that it opens, two entries each for
+// the opening test, then three each for the forces; then the bodies of the leaves that it opens. Numbers are indices in
+// the message.
 //% include "tree/common.wgsl"
 //% include "tree/cell.wgsl"
 //% include "tree/domains/absent.wgsl"
@@ -28,7 +29,7 @@ fn main(
     if own >= state.cells || !is_opened(own) {
         return;
     }
-    // `count` cells and `reserve` bodies in all; if there are more, the message is made again with room for them.
+    // Capacity for `count` cells and `reserve` bodies; if there are more, the host packs again with a larger one.
     let open = cell_open[2u * (state.base + own) + 1u];
     if open.y == IS_LEAF {
         let to = params.group_begin + 5u * params.count + bodies_before[own];

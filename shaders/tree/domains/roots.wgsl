@@ -1,7 +1,7 @@
-// The cells of this part of the curve that all ranks need: those that reach beyond the part, and those whose parent does or
-// begins before it. In any order, eight entries each: key, level and first body; number of bodies (0: it reaches beyond),
-// child word, the square of the radius, number of the cell; centre and critical distance; the three entries of the forces;
-// the box.
+// Appends the cells of this part of the curve that all ranks store, in any order: those that reach beyond the part, and
+// those whose parent reaches beyond or begins before it. Eight entries each: key, level and first body; number of
+// bodies (0: it reaches beyond), child word, squared radius, number of the cell; centre and critical distance; the
+// three entries of the forces; the box.
 //% include "tree/common.wgsl"
 //% include "tree/digits.wgsl"
 //% include "tree/cell.wgsl"

@@ -1,4 +1,4 @@
-// Every `level`-th body of this device's part of the curve.
+// Copies every `level`-th body of this device's part of the curve.
 //% include "tree/common.wgsl"
 
 @group(0) @binding(0) var<storage, read> sources: array<vec4<f32>>;

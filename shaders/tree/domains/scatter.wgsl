@@ -1,5 +1,5 @@
-// The sinks of groups that bodies of other ranks make scattered, one by one: as `tree/groups.wgsl` does it for those that
-// this rank's bodies do.
+// Makes the records of single sinks for groups that are scattered only by the bodies of other ranks. `tree/groups.wgsl`
+// does the same for those that this rank's bodies make scattered.
 //% include "tree/common.wgsl"
 //% include "tree/sinks.wgsl"
 //% include "tree/felt.wgsl"

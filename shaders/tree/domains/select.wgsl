@@ -1,15 +1,15 @@
-// Which cells of this part of the curve the groups of another rank open: one workgroup for each box around sinks. It marks
-// each of them with the rank's number, from 1. The test is that of `tree/walk.wgsl`, with distances a little smaller, so that rounding never
-// leaves out a cell that a walk opens.
+// Marks the cells of this part of the curve that the groups of another rank open, with that rank's number, from 1. One
+// workgroup per box around sinks. The test is that of `tree/walk.wgsl` with squared distances multiplied by `margin`,
+// which is below 1, so that rounding never leaves out a cell that a walk opens.
 //
-// The stack holds at most the roots of a turn and 56 more on each level.
+// The stack holds at most the 64 roots of a turn and 56 more entries per level.
 //% include "tree/common.wgsl"
 //% include "tree/cell.wgsl"
 //% include "tree/opening/" ~ rule ~ ".wgsl"
 
 @group(0) @binding(0) var<storage, read> state: TreeState;
 @group(0) @binding(1) var<storage, read> cell_open: array<vec4<u32>>;
-// The lower corner, the least acceleration; the upper corner.
+// Two entries each: lower corner and least acceleration; upper corner.
 @group(0) @binding(2) var<storage, read> boxes: array<vec4<f32>>;
 @group(0) @binding(3) var<storage, read> roots: array<vec4<u32>>;
 @group(0) @binding(4) var<storage, read> tally: array<u32>;
@@ -31,7 +31,7 @@ struct Sinks {
     reach: f32,
 }
 
-// Marks a cell if it is opened, and puts its children on the stack.
+// Tests a cell; if it is opened, marks it and pushes its children.
 fn look_at(cell: u32, sinks: Sinks) {
     let about = bitcast<vec4<f32>>(cell_open[2u * cell]);
     let open = cell_open[2u * cell + 1u];

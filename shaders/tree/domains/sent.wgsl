@@ -1,5 +1,5 @@
-// How many cells and bodies each cell adds to what is sent to a rank: its children if that rank opens it, or its bodies.
-// Prefix sums give them their places.
+// Counts what each cell adds to the message to rank `part` if that rank opens it: its children, or the bodies of a
+// leaf. Prefix sums of these counts are the indices in the message.
 //% include "tree/common.wgsl"
 //% include "tree/cell.wgsl"
 

@@ -1,5 +1,5 @@
-// Bodies that arrive, at their places, and bodies that move to places that others have left. None moves to a place from
-// which another does.
+// Stores received bodies, and moves bodies to free slots. No slot is both a source and a destination of moves, so their
+// order does not matter.
 //% include "tree/common.wgsl"
 //% include "tree/domains/record.wgsl"
 
@@ -8,7 +8,7 @@
 @group(0) @binding(2) var<storage, read_write> accelerations: array<vec4<f32>>;
 @group(0) @binding(3) var<storage, read_write> numbers: array<u32>;
 @group(0) @binding(4) var<storage, read> arrivals: array<vec4<u32>>;
-// From and to.
+// Source and destination slot.
 @group(0) @binding(5) var<storage, read> moves: array<vec2<u32>>;
 @group(0) @binding(6) var<uniform> params: TreeParams;
 

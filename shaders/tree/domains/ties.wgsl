@@ -1,4 +1,5 @@
-// Bodies with equal keys, by their numbers: their places here depend on which rank they come from.
+// Sorts bodies with equal keys by their numbers. The stable sort left them in the order of their slots, which depends
+// on the ranks that they came from.
 //% include "tree/common.wgsl"
 
 @group(0) @binding(0) var<storage, read> keys: array<vec2<u32>>;
@@ -8,7 +9,7 @@
 @group(0) @binding(4) var<storage, read_write> tally: array<atomic<u32>>;
 @group(0) @binding(5) var<uniform> params: TreeParams;
 
-// Bodies with one key that are put in order: the time is that of their number squared.
+// The most bodies with one key that are sorted here, in a time proportional to the square of their number.
 const MOST = {{ most_ties }}u;
 
 fn is_before(a: vec2<u32>, b: vec2<u32>) -> bool {
@@ -29,7 +30,7 @@ fn main(
     let body = order[i];
     let is_alone = (i == 0u || any(keys[max(i, 1u) - 1u] != key))
         && (i + 1u == params.count || any(keys[min(i + 1u, params.count - 1u)] != key));
-    // Those out of range are in no order.
+    // Bodies out of range, which have the last key, are left unsorted.
     if is_alone || all(key == vec2(0xffffffffu)) {
         ordered[i] = body;
         return;

@@ -41,16 +41,17 @@ Examples:
   gravitile bench --compare a.jsonl b.jsonl --out comparison/
   gravitile bench --compare benches/results/*.jsonl --markdown")]
 pub struct Args {
-    /// Figure to measure: table, n, unroll, p, q (GPU Gems 3), ladder, shapes (of the lesson: each kernel, p times q),
-    /// sinks, fill, crossover, precision, order (Sapporo2), transfer, blocks (kirin: sending bodies, runs on individual
-    /// steps), ceilings, roofline, instructions, rule, tree-error, tree-theta, tree-n, tree-parts, tree-rates
-    /// (Octgrav), tree-bonsai (steps against errors), devices, devices-tree (several adapters that share the bodies,
-    /// chosen by --adapter 0,1), score, or all (except blocks and rule, which take many minutes) [default: table; with --from,
-    /// every figure in the file]
+    /// Figure to measure: table, n, unroll, p, q (GPU Gems 3), ladder, shapes (of the lesson: each
+    /// kernel, p times q), sinks, fill, crossover, precision, order (Sapporo2), transfer, blocks
+    /// (kirin: sending bodies, runs on individual steps), ceilings, roofline, instructions, rule,
+    /// tree-error, tree-theta, tree-n, tree-parts, tree-rates (Octgrav), tree-bonsai (steps against
+    /// errors), devices, devices-tree (several adapters that share the bodies, chosen by --adapter
+    /// 0,1), score, or all (except blocks and rule, which take many minutes) [default: table; with
+    /// --from, every figure in the file]
     #[arg(long, value_name = "NAME")]
     figure: Option<String>,
-    /// Folder for results.jsonl, results.csv, report.html and the plots; created if it does not exist. New records
-    /// are added to results.jsonl; the plots show the last run of each figure
+    /// Folder for results.jsonl, results.csv, report.html and the plots; created if it does not
+    /// exist. New records are added to results.jsonl; the plots show the last run of each figure
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Measure on every adapter of this machine, one after the other; --out gets a folder for each
@@ -77,7 +78,8 @@ pub struct Args {
     /// Print the scores of result files as a Markdown table, best first, instead of measuring
     #[arg(long, value_name = "FILE.jsonl", num_args = 1.., conflicts_with_all = ["figure", "quick", "no_gpu", "adapter", "baseline", "compare", "from"])]
     scores: Vec<PathBuf>,
-    /// With --from: show what the records say about the machine, and write them to a file to submit. Nothing is sent
+    /// With --from: show what the records say about the machine, and write them to a file to
+    /// submit. Nothing is sent
     #[arg(long, value_name = "FILE.jsonl", requires = "from")]
     submit: Option<PathBuf>,
     /// With --submit: leave out these facts about the machine

@@ -110,8 +110,8 @@ pub fn varying_in_words(step: &VaryingStep) -> String {
     format!("{} steps: {}\n", step.steps(), levels.join(", "))
 }
 
-/// The report on a step that varies, for scripts; entry k of `steps_by_level` is the number of steps
-/// of dt / 2^k since the program began.
+/// The report on a step that varies, for scripts; entry k of `steps_by_level` is the number of
+/// steps of dt / 2^k since the program began.
 pub fn varying_json(step: &VaryingStep) -> serde_json::Value {
     json!({
         "accuracy": step.accuracy(),

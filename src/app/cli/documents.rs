@@ -1,4 +1,5 @@
-//! `gravitile documents`: manual pages and shell completions, for packages and for those who installed with cargo.
+//! `gravitile documents`: manual pages and shell completions, for packages and for those who
+//! installed with cargo.
 
 use std::path::{Path, PathBuf};
 

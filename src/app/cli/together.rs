@@ -216,8 +216,8 @@ pub fn end_ranks(ranks: &Ranks, error: &anyhow::Error, code: u8) -> ! {
     match ranks.rank() {
         // This rank only learned that another one gave up, and leaves the message to that one.
         _ if is_member => std::thread::sleep(Duration::from_secs(2)),
-        // Before the first step all ranks fail alike, and rank 0 prints the error for all.
-        0 if !(is_device || is_under_way()) => print::note(&format!("{error:#}")),
+        // All ranks have this error: rank 0 prints it without naming a rank.
+        0 if !(is_device || steps_have_begun()) => print::note(&format!("{error:#}")),
         0 => print::note(&words),
         _ => {
             std::thread::sleep(Duration::from_millis(500));
@@ -230,9 +230,9 @@ pub fn end_ranks(ranks: &Ranks, error: &anyhow::Error, code: u8) -> ! {
     gravitile::exchange::mpi::abort(code.into())
 }
 
-/// Whether steps have begun: errors from then on concern a single rank.
+/// Errors before the first step occur on all ranks alike, later ones on a single rank.
 #[cfg(feature = "mpi")]
-fn is_under_way() -> bool {
+fn steps_have_begun() -> bool {
     #[cfg(unix)]
     return super::watchdog::has_begun();
     #[cfg(not(unix))]

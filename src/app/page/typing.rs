@@ -85,7 +85,7 @@ fn change(before: &str, now: &str) -> (usize, String) {
     (before.chars().count() - same, now.chars().skip(same).collect())
 }
 
-/// Opens or closes the on-screen keyboard: `requested` tells whether egui has a focused text field.
+/// Opens or closes the on-screen keyboard. `requested`: whether egui has a focused text field.
 pub fn type_into(requested: bool) {
     let (Some(document), Some(field)) = (document(), field()) else { return };
     let is_open = document.active_element().is_some_and(|active| active.id() == TYPING);

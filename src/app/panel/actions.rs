@@ -60,8 +60,8 @@ pub enum Action {
     },
     /// Goes to a stored state, by its index in [`super::Facts::past`].
     GoTo(usize),
-    /// Goes to a moment that the scene marks, by its index in [`super::Facts::moments`]: to its time,
-    /// back or as fast as possible forward, and to its camera.
+    /// Goes to a moment that the scene marks, by its index in [`super::Facts::moments`]: to its
+    /// time, back or as fast as possible forward, and to its camera.
     GoToMoment(usize),
     /// Bookmarks the current state.
     Bookmark,

@@ -147,8 +147,8 @@ fn load(name: &str) -> Vec<Action> {
     vec![Action::Load(InputRequest::named(name))]
 }
 
-/// The actions of the keys pressed in this frame. While the window asks whether to close, keys that do
-/// not answer are ignored.
+/// The actions of the keys pressed in this frame. While the window asks whether to close, keys that
+/// do not answer are ignored.
 pub(super) fn pressed(context: &Context, facts: &Facts, is_closing: bool) -> Vec<Action> {
     if !is_closing && context.text_edit_focused() {
         return Vec::new();

@@ -308,7 +308,8 @@ impl Panel {
             }
             Tab::Kernel => {
                 self.kernel.show(ui, facts, actions);
-                // Elsewhere `gravitile check` and `tune` do it; an edited kernel is checked where it is edited.
+                // Elsewhere `gravitile check` and `tune` do it; an edited kernel is checked where
+                // it is edited.
                 if cfg!(target_arch = "wasm32") || facts.kernel_file.is_some() {
                     self.trial.show(ui, actions);
                 }

@@ -59,8 +59,8 @@ fn entry(name: &str) -> Option<&'static (&'static str, &'static str, Measures)> 
     NAMES.iter().find(|(known, ..)| *known == name)
 }
 
-/// The shown name of a parameter, by its name in [`gravitile::scene::Scene::parameters`]; if the scene
-/// has several parts, with its part's number.
+/// The shown name of a parameter, by its name in [`gravitile::scene::Scene::parameters`]; if the
+/// scene has several parts, with its part's number.
 pub fn label(name: &str) -> String {
     let (part, plain) = name.rsplit_once('.').map_or((None, name), |(part, of)| (Some(part), of));
     let shown =

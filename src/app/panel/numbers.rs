@@ -163,7 +163,8 @@ fn individual_steps(ui: &mut Ui, steps: &BlockFacts, unit_of_time: &str) {
     by_level(ui, steps.dt_max, &steps.steps_by_level, bodies);
 }
 
-/// One step for all bodies that varies: what it is a part of, and how many were taken of each length.
+/// One step for all bodies that varies: what it is a part of, and how many were taken of each
+/// length.
 fn varying_step(ui: &mut Ui, step: &VaryingStep, unit_of_time: &str) {
     if !section(ui, "Varying step") {
         return;

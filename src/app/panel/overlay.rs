@@ -115,8 +115,8 @@ pub fn names(ui: &Ui, facts: &Facts, offset_px: f64) {
     }
 }
 
-/// Draws the paths of bodies in their colours for a picture that begins at the pixel `left_px`, next
-/// to a panel that covers `covered_px`.
+/// Draws the paths of bodies in their colours for a picture that begins at the pixel `left_px`,
+/// next to a panel that covers `covered_px`.
 pub fn paths(ui: &Ui, pieces: &[Piece], colours: &[[u8; 3]], (left_px, covered_px): (f64, f64)) {
     let scale = ui.ctx().pixels_per_point();
     let painter = painter_between(ui, (left_px, covered_px));

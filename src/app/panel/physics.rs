@@ -63,8 +63,8 @@ pub fn show(
         );
         let mut factor = keeper.factor;
         reset_after(ui, "speed", (&mut factor, 1.0), |ui, factor| {
-            // Keys and the command line may have set a value beyond the slider's range, which is shown
-            // nevertheless.
+            // Keys and the command line may have set a value beyond the slider's range, which is
+            // shown nevertheless.
             let slider = Slider::new(factor, 0.01..=100.0).clamping(SliderClamping::Edits).exact();
             let slider = slider.logarithmic(true).suffix(" ×");
             ui.add_enabled(keeper.tempo == Tempo::RealTime, slider).on_hover_text(about)
@@ -79,8 +79,8 @@ pub fn show(
         let about = "Time step. Shorter is more accurate and slower; too long, and energy drifts";
         let mut dt = facts.settings.dt;
         reset_after(ui, "dt", (&mut dt, suitable.dt), |ui, dt| {
-            // Ranges depend on the suitable values, not on the current ones, so that they do not change
-            // while a slider is dragged.
+            // Ranges depend on the suitable values, not on the current ones, so that they do not
+            // change while a slider is dragged.
             let slider =
                 Slider::new(dt, suitable.dt * 0.01..=suitable.dt * 100.0).logarithmic(true);
             let slider = slider.in_unit(&facts.units.time);

@@ -34,8 +34,8 @@ const HEIGHT: &str = "height of the status";
 const DEFAULT_HEIGHT: f32 = 50.0;
 
 /// Messages, progress and the line at the bottom of the picture, within the part that the panel
-/// leaves free. With `messages_only`, only messages and progress; `light`: on a background of their own,
-/// as the light theme needs.
+/// leaves free. With `messages_only`, only messages and progress; `light`: on a background of their
+/// own, as the light theme needs.
 pub(super) fn show(
     ui: &mut Ui,
     facts: &Facts,

@@ -309,8 +309,9 @@ pub trait InUnit: Sized {
         value_of: fn(f64) -> f64,
     ) -> Self;
 
-    /// The control with numbers that `write` makes into text and `read` reads. A text that nobody has
-    /// changed stands for the whole number: the focus passes over a control without rounding it.
+    /// The control with numbers that `write` makes into text and `read` reads. A text that nobody
+    /// has changed stands for the whole number: the focus passes over a control without rounding
+    /// it.
     fn written(
         self,
         write: impl Fn(f64, RangeInclusive<usize>) -> String + 'static,

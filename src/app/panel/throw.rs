@@ -47,7 +47,7 @@ impl ThrowForm {
                     ThrownKind::Body => "A single body",
                     ThrownKind::Cluster => "A Plummer sphere in equilibrium",
                     ThrownKind::Galaxy => {
-                        "A disk galaxy with bulge and halo in equilibrium, seen from above"
+                        "A disk galaxy with bulge and halo in equilibrium, face-on"
                     }
                 };
                 ui.selectable_value(&mut self.kind, kind, name).on_hover_text(about);

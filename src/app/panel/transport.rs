@@ -96,7 +96,8 @@ fn bar(ui: &mut Ui, facts: &Facts, width: f32, actions: &mut Vec<Action>) {
     painter.rect_filled(line(rect.left(), place(now)), corner, LINES[0]);
     painter.circle(Pos2::new(place(now), middle), 5.0, BRIGHT, Stroke::NONE);
     let mut is_over_mark = false;
-    // A mark on the bar: whether it is chosen, by the pointer or the focus, and whether it is clicked.
+    // A mark on the bar: whether it is chosen, by the pointer or the focus, and whether it is
+    // clicked.
     let mut mark = |ui: &Ui, kind: (&str, usize), (at, width): (Pos2, f32), title: &str| {
         let area = Rect::from_center_size(at, vec2(width, HEIGHT));
         let mark = ui.interact(area, ui.scope_id().with(kind), Sense::click());

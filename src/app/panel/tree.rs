@@ -68,8 +68,8 @@ const MOMENTS: [(MultipoleOrder, &str, &str); 2] = [
 ];
 
 impl TreeForm {
-    /// What to inspect; the error only while it is shown.
-    pub fn wish(&self, is_shown: bool) -> InspectRequest {
+    /// The inspection that the tab needs; of the error only while it is shown.
+    pub fn request(&self, is_shown: bool) -> InspectRequest {
         let body = self.body.filter(|_| self.lists);
         InspectRequest { error: is_shown, tree: self.boxes || self.lists, body, about: None }
     }

@@ -1,7 +1,7 @@
-//! Compiling egui ahead of its use in a page, in small slices before the first frames. A browser compiles a
-//! function at its first call, some hundred of them with the first text layout, which also
-//! rasterizes glyphs: all at once this would stall the page, the more so as the adapter's driver
-//! and the worker need the CPU at the same time.
+//! Compiling egui ahead of its use in a page, in small slices before the first frames. A browser
+//! compiles a function at its first call, some hundred of them with the first text layout, which
+//! also rasterizes glyphs: all at once this would stall the page, the more so as the adapter's
+//! driver and the worker need the CPU at the same time.
 
 use egui::{Color32, FontFamily, FontId, RichText, TextStyle, Ui};
 

@@ -1,5 +1,5 @@
-//! Takes in what has happened since the last frame: loaded bodies, times, diagnostics, states of the
-//! bodies, files, events of the page.
+//! Takes in what has happened since the last frame: loaded bodies, times, diagnostics, states of
+//! the bodies, files, events of the page.
 
 use std::sync::Arc;
 

@@ -49,7 +49,7 @@ struct Layer {
 }
 
 impl Layers {
-    /// Empty layers for a window of this format; `copies` tells whether its textures are copy
+    /// Empty layers for a window of this format; `copies` is whether its textures are copy
     /// targets.
     pub fn new(device: &wgpu::Device, format: wgpu::TextureFormat, copies: bool) -> Self {
         // The layers are dithered already.
@@ -152,8 +152,8 @@ impl Layers {
         let [half, offset] = halves.unwrap_or_default();
         let half = half.min(left.saturating_sub(offset));
         let copies = self.copies && [target.width(), target.height()] == self.size;
-        // Columns that are shown as they are: their layer and number, where they are in it and where
-        // they are shown.
+        // Columns that are shown as they are: their layer and number, where they are in it and
+        // where they are shown.
         let columns = [(&self.second, half, 0, offset), (panel, covered_px, left, left)];
         let mut jobs = Vec::new();
         for (layer, count, from, to) in columns.into_iter().filter(|(_, count, ..)| *count > 0) {

@@ -1,5 +1,5 @@
-//! Edits of a user's own kernel: in the panel, or in the file by another editor. The file has every text; one that compiles
-//! and ends takes the place of the kernel that runs.
+//! Edits of a user's own kernel: in the panel, or in the file by another editor. The file has every
+//! text; one that compiles and ends takes the place of the kernel that runs.
 
 use std::path::{Path, PathBuf};
 
@@ -14,8 +14,8 @@ use gravitile::measure::accesses;
 /// The name of the copy.
 const FILE: &str = "kernel.wgsl";
 
-/// The text of a kernel that reads the sources as `docs/lesson.md` says: from a storage buffer, each
-/// with its mass.
+/// The text of a kernel that reads the sources as `docs/lesson.md` says: from a storage buffer,
+/// each with its mass.
 fn editable(variant: &KernelVariant) -> Result<String> {
     let config = KernelConfig { uniform: false, broadcast: false, ..variant.config };
     KernelVariant { config, potential: false, alone: false, one_mass: false, ..*variant }.wgsl()

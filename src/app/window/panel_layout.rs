@@ -272,7 +272,7 @@ impl WindowState {
         let session = &mut self.simulated.session;
         if let Some(session) = session {
             let about = self.panel.card.body;
-            session.live.inspect(InspectRequest { about, ..form.wish(is_shown) });
+            session.live.inspect(InspectRequest { about, ..form.request(is_shown) });
         }
         let inspected = session.as_ref().map(|session| session.live.inspected());
         self.viewer.diagram.refresh(form, self.panel.card.body, inspected);

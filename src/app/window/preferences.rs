@@ -28,8 +28,8 @@ pub struct Preferences {
     /// Whether the user has switched the directed camera on; moving the camera by hand does not
     /// change it.
     pub directs: bool,
-    /// The choices about the picture by name: [`NUMBERS`], [`SWITCHES`], palette, captions. What the
-    /// colours mean is not stored: each scene has its own colouring.
+    /// The choices about the picture by name: [`NUMBERS`], [`SWITCHES`], palette, captions. What
+    /// the colours mean is not stored: each scene has its own colouring.
     #[serde(flatten)]
     view: toml::Table,
     /// The scene's own glow and the user's, while it replaces that one.

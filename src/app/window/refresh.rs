@@ -59,7 +59,8 @@ impl Refresh {
         true
     }
 
-    /// Ends the layout of the frame that began at `now`; egui requests the next one after `requested`.
+    /// Ends the layout of the frame that began at `now`; egui requests the next one after
+    /// `requested`.
     pub fn end(&mut self, now: Instant, requested: Duration) {
         self.requested = now.checked_add(requested);
     }

@@ -106,8 +106,8 @@ impl SecondRun {
             (self.met, self.frames) = (now, 0);
         }
         first.follow(Some(now));
-        // Energy errors are relative to the state in which the runs parted, and those of a pause are
-        // of its state.
+        // Energy errors are relative to the state in which the runs parted, and those of a pause
+        // are of its state.
         let has_parted = self.histories.iter().all(|history| !history.reports().is_empty());
         if !has_parted || first.keeper().is_still() && !self.is_apart(first) {
             first.report_at_rest();

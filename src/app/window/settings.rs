@@ -1,5 +1,6 @@
 //! Changes of how the bodies are computed: commands to the run, engine, method, integrator,
-//! external field, devices. Except for commands, a change takes effect once the current state has been read back.
+//! external field, devices. Except for commands, a change takes effect once the current state has
+//! been read back.
 
 use std::sync::Arc;
 

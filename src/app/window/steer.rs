@@ -155,8 +155,9 @@ impl Steering {
         (self.start, self.fits) = (start, Some(size));
     }
 
-    /// Handles the pointer over the picture; `covered_px` as in [`Self::shown`]. With `halves`, their
-    /// width and where the second one begins, also over the second picture, where it picks no body.
+    /// Handles the pointer over the picture; `covered_px` as in [`Self::shown`]. With `halves`,
+    /// their width and where the second one begins, also over the second picture, where it picks no
+    /// body.
     pub fn input(
         &mut self,
         ui: &mut Ui,

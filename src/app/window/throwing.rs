@@ -75,7 +75,7 @@ impl Aim {
                 ThrownKind::Body => 0.0,
                 _ => short((form.size_part * half_height).max(resolved)),
             },
-            // Seen from above.
+            // Face-on: the disk lies in the plane of the picture.
             tilt: turn(90.0 - camera.elevation_rad.to_degrees()),
             node: turn((90.0 + camera.azimuth_rad.to_degrees()).rem_euclid(360.0)),
             position: place.to_array().map(short),

@@ -2,11 +2,12 @@
 //! A, so the forces of a closed system do not add up to zero, and its centre of mass accelerates.
 //! The remainder is shared among the bodies and subtracted.
 //!
-//! Each body's share is proportional to its acceleration, or to the mean one if its own is larger.
-//! So no body's acceleration changes by a larger fraction than the remainder is of the whole, a few
-//! 10^-5; and a close pair, whose mutual attraction is by far the largest, is not pushed as a
-//! whole. Sums are of integers, so that they do not depend on how bodies are divided among threads
-//! and ranks. `shaders/tree/balance.wgsl` does the same on the device.
+//! A body's correction is proportional to min(|a|, mean), with the mean of |a| weighted by mass.
+//! Its relative change is at most R / S, where R is the remainder and S the sum of m min(|a|,
+//! mean): typically a few 10^-5, but 10^-3 was measured next to a body with nearly all of the mass.
+//! The upper limit keeps a close pair, whose mutual attraction is by far the largest, from being
+//! pushed as a whole. Sums are of integers, so that they do not depend on how bodies are divided
+//! among threads and ranks. `shaders/tree/balance.wgsl` is the implementation for devices.
 
 use glam::DVec3;
 use rayon::prelude::*;
@@ -20,17 +21,16 @@ use crate::math::length;
 /// else.
 pub const LEAST_REST: f64 = 1e-6;
 
-/// Sums over bodies that may be spread over ranks. They are of integers, so that their order does
-/// not matter.
+/// Reductions over the ranks that share the bodies. Sums are of integers: independent of the order.
 pub(super) trait Totals {
-    /// Makes each value the greatest of those of all ranks.
+    /// Replaces each value by its maximum over all ranks.
     fn greatest(&mut self, values: &mut [f64]) -> Result<()>;
 
-    /// Makes each value the sum of those of all ranks.
+    /// Replaces each value by its sum over all ranks.
     fn sum(&mut self, values: &mut [i128]) -> Result<()>;
 }
 
-/// All bodies are here.
+/// The reductions of a single process: values stay as they are.
 struct Here;
 
 impl Totals for Here {
@@ -47,11 +47,11 @@ impl Totals for Here {
 /// exceeds [`LEAST_REST`] of sum m |a|. Bodies without a finite acceleration are ignored and
 /// unchanged; massless ones are corrected like the others.
 pub fn balance(acceleration: &mut [DVec3], mass: &[f64]) {
-    // Here nothing fails.
+    // `Here` returns no errors.
     let _ = balance_over(acceleration, mass, &mut Here);
 }
 
-/// [`balance`] for a part of the bodies.
+/// [`balance`] of bodies that are distributed over ranks, with reductions by `totals`.
 ///
 /// # Errors
 /// Those of `totals`.

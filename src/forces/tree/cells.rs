@@ -136,16 +136,17 @@ struct Begin {
 /// The cells that begin at each body of the part `own` of the curve: levels that it does not share
 /// with the body before, down to one below the deepest run around it that holds more than a leaf.
 fn begins(keys: &[Key], own: Range<usize>, leaf: usize) -> Vec<Begin> {
-    /// Bodies whose numbers stay in the cache.
+    /// Bodies per task, few enough for its arrays to stay in the cache.
     const PART: usize = 1 << 12;
     let of_part = |start: usize| {
         let part = start..own.end.min(start + PART);
         let first = part.start.saturating_sub(leaf);
-        // One more than the level of the deepest run from each body past the leaf-th after it.
+        // 1 + the level of the deepest cell that contains the bodies k and k + leaf, or 0.
         let reaches =
             |k: usize| keys.get(k + leaf).map_or(0, |other| keys[k].shared(*other) as u8 + 1);
         let mut deepest: Vec<u8> = (first..part.end).map(reaches).collect();
-        // The largest of the body's own and those of `leaf` bodies before it.
+        // The maximum over each body and the `leaf` bodies before it, by windows of doubling
+        // length.
         let mut before = 0;
         while before < leaf {
             let by = (before + 1).min(leaf - before);

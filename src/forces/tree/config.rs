@@ -137,15 +137,16 @@ impl TreeConfig {
         TreeRequest { opening, alpha, theta, moments, far, rebuild }
     }
 
-    /// Whether far cells are expanded: only the rule `acceleration` with quadrupoles bounds what that
-    /// costs, and only up to an alpha of 0.015 is it little.
+    /// Whether far cells are expanded. Only the rule `acceleration` with quadrupoles bounds the
+    /// error of an expansion, and above an alpha of 0.015 that error is not small (`far.rs`).
     pub fn expands(&self) -> bool {
         let is_strict =
             matches!(self.opening, Opening::Acceleration { alpha } if alpha <= MOST_ALPHA);
         self.far && is_strict && self.moments == MultipoleOrder::Quadrupole
     }
 
-    /// The opening rule of the walk: a little stricter where expansions take a part of the error.
+    /// The opening rule of the walk. With expansions alpha is multiplied by 0.85, so that the total
+    /// error stays that of `alpha` (`far.rs`).
     pub fn walked(&self) -> Opening {
         match self.opening {
             Opening::Acceleration { alpha } if self.expands() => {

@@ -24,8 +24,8 @@ impl Cube {
         Self::of_counts(&Self::counts(places))
     }
 
-    /// Numbers of bodies by the exponent of their distance from the origin along the farthest axis;
-    /// the last are those that no cube can hold. Those of several parts add up.
+    /// A histogram of the bodies by the exponent of their largest coordinate |x|, |y| or |z|; the
+    /// last bin has those that no cube can hold. Histograms of several ranks can be added.
     pub fn counts(places: &[PointMass]) -> [u64; 257] {
         let mut counts = [0; 257];
         for place in places {
@@ -35,7 +35,7 @@ impl Cube {
         counts
     }
 
-    /// [`Cube::around`] for bodies of which these are the numbers ([`Cube::counts`]).
+    /// [`Cube::around`] for the bodies of a histogram by [`Cube::counts`].
     pub fn of_counts(counts: &[u64; 257]) -> Self {
         let mut left_out = counts[256];
         // Bodies that no cube can hold do not count towards the spare ones.
@@ -59,8 +59,8 @@ impl Cube {
         distance(place).is_some_and(|distance| distance < self.half)
     }
 
-    /// A body as a tree has it: one without a finite position, or beyond [`FARTHEST`], is in the
-    /// middle, without mass.
+    /// A body as a tree stores it: massless and at the origin if its position is not finite or
+    /// beyond [`FARTHEST`].
     pub fn admitted(place: &PointMass) -> PointMass {
         if distance(place).is_some() { *place } else { [0.0; 4] }
     }
@@ -74,8 +74,7 @@ impl Cube {
     }
 }
 
-/// The distance from the origin along the farthest axis; `None` if it is not finite or beyond
-/// [`FARTHEST`].
+/// The largest of |x|, |y| and |z|; `None` if it is not finite or beyond [`FARTHEST`].
 fn distance(place: &PointMass) -> Option<f32> {
     let is_somewhere = |x: &f32| x.abs() <= FARTHEST;
     let farthest = || place[..3].iter().fold(0.0f32, |far, x| far.max(x.abs()));

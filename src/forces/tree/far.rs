@@ -6,9 +6,9 @@
 //!
 //! U(y) = sum over n = 0 to 4 of (-y)^n / n! . [m f^(n)(s) + Q f^(n+2)(s) / 2],
 //!
-//! without the terms of Q for n > 2. The pull is the gradient of U: exact up to y^3 for the mass and
-//! up to y for the second moments Q. [`Expansion`] are the sums of the coefficients over all cells
-//! of a group, so that a cell costs as much as for two sinks, not for 64.
+//! without the terms of Q for n > 2. The pull is the gradient of U: exact up to y^3 for the mass
+//! and up to y for the second moments Q. [`Expansion`] are the sums of the coefficients over all
+//! cells of a group, so that a cell costs as much as for two sinks, not for 64.
 //!
 //! All tests compare an error with the allowance of the rule `acceleration`, alpha times the least
 //! acceleration of the sinks. With other rules and with monopoles it is 0, and no cell passes. The
@@ -21,10 +21,10 @@ use super::CellForce;
 /// to 6.3e-4 and that of a cold collapse from 2.5e-4 to 9.5e-4; with 0.02 by 3 % at most.
 pub const POINT: f32 = 0.02;
 
-/// The part of the allowance that an expansion may lose.
+/// The part of the allowance that the truncation of an expansion may take.
 pub const EXPANDED: f32 = 0.05;
 
-/// The factor on alpha that pays for expansions: with it errors are what they are without.
+/// The factor on alpha with expansions: total errors are then those of `alpha` without expansions.
 pub const INNER: f64 = 0.85;
 
 /// The largest alpha with which cells are expanded: with 0.013 the rms errors of a million bodies
@@ -46,7 +46,7 @@ pub struct SinkGroup {
     pub extent_squared: f32,
     /// The error that a cell may cause.
     pub allowance: f32,
-    /// The part of it that an expansion may lose; 0 if there are none.
+    /// The part of it that an expansion may cause; 0 disables expansions.
     pub lost: f32,
 }
 
@@ -59,8 +59,8 @@ impl SinkGroup {
         trace < POINT * self.allowance * distance_squared * distance_squared
     }
 
-    /// Whether a cell is expanded: with d from the middle, softened, and R the extent, R < 0.7 d and
-    /// 5 (m R^4 + 3 tr Q R^2) / d^6 is below what may be lost.
+    /// Whether a cell is expanded: with d from the middle, softened, and R the extent, R < 0.7 d
+    /// and 5 (m R^4 + 3 tr Q R^2) / d^6 is below what may be lost.
     #[inline(always)]
     pub fn is_expanded(
         &self,
@@ -90,14 +90,14 @@ pub struct Expansion {
 }
 
 impl Expansion {
-    /// Nothing, about this group.
+    /// An expansion of no cells, about the middle of this group.
     pub fn new(near: &SinkGroup) -> Self {
         let unit = near.extent_squared.sqrt().max(f32::from_bits((127 - 60) << 23));
         Self { middle: near.middle, unit, sums: [0.0; TERMS] }
     }
 
-    /// Adds a cell in f64, by the recurrence for the Taylor coefficients of f (Duan and Krasny 2001):
-    /// slow, and independent of the formulae in the kernels.
+    /// Adds a cell in f64, by the recurrence for the Taylor coefficients of f (Duan and Krasny
+    /// 2001): slow, and independent of the formulae in the kernels.
     pub fn add(&mut self, cell: &CellForce, softening_squared: f64) {
         let unit = f64::from(self.unit);
         let along = |axis: usize| f64::from(cell.centre[axis]) - f64::from(self.middle[axis]);

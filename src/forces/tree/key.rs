@@ -113,8 +113,8 @@ pub fn keys(cube: &Cube, places: &[PointMass]) -> Vec<Key> {
 
 /// The bodies' indices along the curve; bodies with equal keys keep their order.
 ///
-/// Sorted are the upper digits of each key with the body's index in place of the lower ones: for
-/// 100,000 bodies half the time, on one core, of pairs of key and index (1.2 ms for 2.6 ms).
+/// Sorts one u64 per body, the upper bits of its key followed by its index, then reorders ties by
+/// the whole key. With 100,000 bodies on one core this takes 1.2 ms, pairs of key and index 2.6 ms.
 pub fn order(keys: &[Key]) -> Vec<u32> {
     let index_bits = usize::BITS - keys.len().leading_zeros();
     let mask = (1u64 << index_bits) - 1;

@@ -61,7 +61,7 @@ impl CellMoments {
         0.5 * (wide(self.lower) + wide(self.upper))
     }
 
-    /// Of a leaf with these bodies, at least one, in the order of the curve.
+    /// The moments of a leaf with these bodies, at least one, in the order of the curve.
     pub(super) fn of_bodies(places: &[PointMass]) -> Self {
         let mut sum = Self::NONE;
         // Relative to the first body, so that bodies at one position have their centre exactly
@@ -85,7 +85,7 @@ impl CellMoments {
         sum
     }
 
-    /// Of a cell with these children, at least one, in the order of the curve.
+    /// The moments of a cell with these children, at least one, in the order of the curve.
     pub(super) fn of_children(children: &[Self]) -> Self {
         let mut sum = Self::NONE;
         let origin = children[0].centre;

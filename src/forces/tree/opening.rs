@@ -60,8 +60,8 @@ pub(super) const NEAR_SQUARED: f32 = (NEAR * NEAR) as f32;
 const LEAST_ACCELERATION: f64 = f64::from_bits((1023 - 100) << 52);
 
 impl Opening {
-    /// Every rule with the default of its parameter: with `acceleration` rms errors of 4e-4, and one
-    /// body in a hundred above 1e-3.
+    /// Every rule with the default of its parameter: with `acceleration` rms errors of 4e-4, and
+    /// one body in a hundred above 1e-3.
     pub const ALL: [Self; 4] = [
         Self::Acceleration { alpha: 0.003 },
         Self::Radius { theta: 0.6 },

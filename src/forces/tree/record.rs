@@ -46,7 +46,7 @@ pub struct CellForce {
 }
 
 impl CellForce {
-    /// Of a cell with these moments.
+    /// The multipoles of a cell with these moments.
     pub fn of(moment: &CellMoments) -> Self {
         let ([xx, yy, zz, xy, xz, yz], trace) = (moment.second, moment.trace());
         let three = |q: f64| (3.0 * q) as f32;

@@ -5,13 +5,13 @@ use bytemuck::{Pod, Zeroable};
 
 use super::{Cube, GROUP, Key, LEVELS, PointMass, key::at};
 
-/// A group is scattered if more bodies than this are among its sinks. Usually there are fewer than
-/// 2,000 for any number of bodies (Plummer and Hernquist spheres, uniform cubes, galaxies); if 64
-/// bodies of the outskirts surround a core there are many thousands.
+/// A group is scattered if more bodies than this are in its [`Surroundings`]. In Plummer and
+/// Hernquist spheres, uniform cubes and galaxies of any number of bodies there are typically fewer
+/// than 2,000; around 64 bodies of the outskirts that surround a core, many thousands.
 pub const CROWD: usize = 4096;
 
-/// The most groups, of this many, whose sinks may walk one by one. If more are scattered, all walk
-/// as groups.
+/// The most of `groups` groups whose sinks may walk one by one. If more are scattered, all walk as
+/// groups.
 pub fn room_for(groups: usize) -> usize {
     groups.min((groups / 128).max(64))
 }
@@ -29,7 +29,7 @@ pub struct Surroundings {
 }
 
 impl Surroundings {
-    /// Of these sinks; `None` if all are in one interval, and thus not scattered.
+    /// The box of these sinks; `None` if all are in one interval, and thus not scattered.
     pub fn of(cube: &Cube, sinks: &[PointMass]) -> Option<Self> {
         let corner = |choose: fn(f32, f32) -> f32| {
             let all = sinks.iter().copied();
@@ -42,12 +42,14 @@ impl Surroundings {
         (extent > 0).then_some(Self { nearest, farthest, coarse })
     }
 
-    /// The number of bodies, of those with these sorted `keys`, in the cells with that edge.
+    /// The number of bodies, among those with these sorted `keys`, in the cells that the box
+    /// touches, of an edge larger than the box: at most eight, and an upper bound of
+    /// [`Surroundings::among`].
     pub fn around(&self, keys: &[Key]) -> usize {
         bodies_among(keys, self.nearest, self.farthest, self.coarse)
     }
 
-    /// The number of bodies in the cells with a quarter of it.
+    /// The same for cells of a quarter of that edge.
     pub fn among(&self, keys: &[Key]) -> usize {
         bodies_among(keys, self.nearest, self.farthest, self.coarse.saturating_sub(2))
     }

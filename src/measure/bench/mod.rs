@@ -1,5 +1,6 @@
 //! Records of measurements, and the score, which can be measured wherever there is a device.
-//! Figures of kernels are defined everywhere; other figures, files and reports are for the program only.
+//! Figures of kernels are defined everywhere; other figures, files and reports are for the program
+//! only.
 
 mod facts;
 mod files;

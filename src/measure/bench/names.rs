@@ -45,7 +45,8 @@ pub fn number(value: f64) -> String {
     format!("{value:.*}", (2 - power).max(0) as usize)
 }
 
-/// A table in Markdown, with notes below; the first row is the header, and these columns are numbers.
+/// A table in Markdown, with notes below; the first row is the header, and these columns are
+/// numbers.
 pub(super) fn markdown(
     rows: &[Vec<String>],
     numbers: std::ops::Range<usize>,

@@ -319,7 +319,7 @@ impl Record {
             ),
             (
                 (self.kind == RecordKind::Machine) != self.machine.is_some(),
-                "it is of a machine and does not say which, or the other way round",
+                "it is of a machine and does not say which, or names one and is of another kind",
             ),
             (
                 is_missing,

@@ -63,8 +63,8 @@ impl Cut {
     }
 }
 
-/// The square of interactions and one workgroup, as an SVG document of this width in pixels, at least [`NARROWEST`]; what
-/// happens is its label.
+/// The square of interactions and one workgroup, as an SVG document of this width in pixels, at
+/// least [`NARROWEST`]; what happens is its label.
 pub fn svg(config: &KernelConfig, count: usize, phase: &SlowMotion, width: f64) -> String {
     let cut = Cut::of(config, count);
     let width = width.clamp(NARROWEST, WIDTH);

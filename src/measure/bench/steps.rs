@@ -143,13 +143,14 @@ pub async fn steps_of_score(
     Ok(if sized.await? { records } else { Vec::new() })
 }
 
-// The rates of a figure's kernels, measured one point after another: for a page, which shows each as
-// it comes and cannot block.
+// The rates of a figure's kernels, measured one point after another: for a page, which shows each
+// as it comes and cannot block.
 
 /// Samples per point, in addition to the first, which is discarded because clocks rise.
 const SAMPLES_OF_KERNEL: usize = 3;
 
-/// Measures the ceilings of an adapter in a few seconds; `taken` receives the fraction that is done.
+/// Measures the ceilings of an adapter in a few seconds; `taken` receives the fraction that is
+/// done.
 ///
 /// # Errors
 ///
@@ -175,8 +176,8 @@ pub async fn sweep_ceilings(
 
 /// Measures the kernels of a figure; `taken` receives each record and the fraction of the points
 /// that is done, and returns false to stop. Points that take too long or that the device cannot run
-/// are recorded as skipped, with the reason. The CPU engine is left out. With `ceilings` each record has the
-/// model's prediction.
+/// are recorded as skipped, with the reason. The CPU engine is left out. With `ceilings` each
+/// record has the model's prediction.
 ///
 /// # Errors
 ///

@@ -10,7 +10,8 @@ use crate::forces::tree::{GroupWalk, TreeView};
 const MOST_BOXES: usize = 4000;
 /// The part of the bodies that the picture shows; a few are far outside.
 const SHOWN: f64 = 0.95;
-/// Colours of what acts, as in the window: cells as a whole, cells by an expansion, bodies one by one, and the group.
+/// Colours of what acts, as in the window: cells as a whole, cells by an expansion, bodies one by
+/// one, and the group.
 const WHOLE: &str = "c0";
 const EXPANDED: &str = "c2";
 const ONE_BY_ONE: &str = "c1";
@@ -89,7 +90,8 @@ impl TreePicture {
         (0..self.places.len()).min_by(|a, b| squared(a).total_cmp(&squared(b)))
     }
 
-    /// The picture, with the cells down to a level if it is given, what acts in a walk if there is one, and this label.
+    /// The picture, with the cells down to a level if it is given, what acts in a walk if there is
+    /// one, and this label.
     pub fn svg(
         &self,
         depth: Option<usize>,

@@ -177,7 +177,8 @@ fn configurations() -> Vec<KernelConfig> {
 /// show a kernel that reads too far. If the binding ended there, such a kernel would read zeros.
 const GUARD: usize = 96;
 
-/// Runs one case on `gpu` and compares it with [`Reference`](crate::forces::direct::Reference), blocking.
+/// Runs one case on `gpu` and compares it with [`Reference`](crate::forces::direct::Reference),
+/// blocking.
 ///
 /// # Errors
 ///

@@ -27,8 +27,8 @@ const GUARD: usize = 64;
 /// One shape at one size.
 #[derive(Clone, Copy, Debug)]
 pub struct StepsRow {
-    /// Errors of the accelerations at the end, against f64 at the same positions; whether one dispatch
-    /// of all steps and one for each give the same bits.
+    /// Errors of the accelerations at the end, against f64 at the same positions; whether one
+    /// dispatch of all steps and one for each give the same bits.
     pub forces: CaseResult,
     /// Largest distance from the end of the same steps in f64.
     pub drift: f64,

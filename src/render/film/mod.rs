@@ -154,7 +154,8 @@ const WAITING: usize = 3;
 impl Film {
     /// Opens a film at `target`, of the kind that its name means.
     ///
-    /// Errors: an unknown suffix, pictures per second outside 1 to 240, a folder that does not
+    /// # Errors
+    /// An unknown suffix, pictures per second outside 1 to 240, a folder that does not
     /// exist or cannot be written to, no ffmpeg for a video.
     pub fn open(target: &Path, options: FilmOptions) -> Result<Self> {
         if !(1..=240).contains(&options.frames_per_sec) {

@@ -27,8 +27,8 @@ pub const LEVELS: u32 = 6;
 pub const SLICES: u32 = 64;
 /// Fixed-point weight of a body of mean mass.
 pub const WEIGHT: f32 = 16.0;
-/// That of any body if they are counted by number, for kernels: an eighth, so that a cube counts from
-/// 32 bodies on, whose number is certain to a fifth.
+/// Fixed-point weight of any body where bodies are counted by number, for kernels: an eighth, so
+/// that a cube needs 32 bodies, the Poisson error of which is a fifth.
 pub const LIGHT: f32 = 2.0;
 /// Upper bound of a body's weight.
 pub const MOST_WEIGHT: f32 = 65535.0;

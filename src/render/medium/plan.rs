@@ -14,7 +14,8 @@ use crate::render::splat::Point;
 /// Side of the finest cube, in distances to the eighth neighbour.
 const FINEST: f64 = 0.3;
 /// Bodies within the kernel of a map, which spreads the mass of each. By the kernel's profile they
-/// count as 46, so that a flat disk has a noise of 15 %: half of that between two lines of a magnitude.
+/// count as 46, so that a flat disk has a noise of 15 %: half of that between two lines of a
+/// magnitude.
 const NEIGHBOURS: f64 = 128.0;
 /// Mean optical depth of the inner half of the gas, with dust at full strength.
 const DEPTH_OF_GAS: f64 = 4.5;
@@ -44,8 +45,8 @@ pub struct Plan {
     pub by_number: bool,
     /// Number of gas bodies, and their median distance from their middle.
     pub gas: (usize, f64),
-    /// How flat the gas is: n . flatness n is the square of its projected area seen along n, about 1
-    /// for a disk seen face-on.
+    /// How flat the gas is: n . flatness n is the square of its area projected along n, about 1 for
+    /// a disk along its axis.
     pub flatness: DMat3,
     /// Strength of dust, 0 (none) to 1.
     pub dust: f64,
@@ -93,8 +94,8 @@ impl Plan {
         self.unit_mass() / (self.cell * self.cell * self.cell)
     }
 
-    /// Radius of a kernel where the density of bodies by number is 1; where it is 2^y it is 2^(-y/3)
-    /// times that.
+    /// Radius of a kernel where the density of bodies by number is 1; where it is 2^y it is
+    /// 2^(-y/3) times that.
     pub fn kernel_radius(&self) -> f64 {
         self.cell * libm::cbrt(NEIGHBOURS * f64::from(LIGHT / WEIGHT) * 0.75 / std::f64::consts::PI)
     }

@@ -158,10 +158,10 @@ struct Sphere<'a> {
 }
 
 impl Sphere<'_> {
-    /// Fills the positions and velocities from body `first` on, evenly in radii and speeds. Each body has a
-    /// partner at the opposite point with the opposite velocity. Without it a halo of few bodies
-    /// would be off centre by its radius over sqrt(n), and recentring it would shift its cusp away
-    /// from the bulge's.
+    /// Fills the positions and velocities from body `first` on, evenly in radii and speeds. Each
+    /// body has a partner at the opposite point with the opposite velocity. Without it a halo of
+    /// few bodies would be off centre by its radius over sqrt(n), and recentring it would shift its
+    /// cusp away from the bulge's.
     fn draw(&self, (first, motions): (usize, Motions), seed: u64, part: u32) {
         let (streams, even) = Streams::with_even(seed, part);
         streams.fill_motions(first, motions, |k, stream| {
@@ -178,8 +178,8 @@ impl Sphere<'_> {
     }
 }
 
-/// Makes the bodies from `filled` on this portion of a recentred component, of `count` bodies of equal
-/// mass in all.
+/// Makes the bodies from `filled` on this portion of a recentred component, of `count` bodies of
+/// equal mass in all.
 fn add(
     bodies: &mut Bodies,
     filled: usize,

@@ -9,8 +9,8 @@ use crate::scene::{Generator, Orbit, Parameter, Portion, Values};
 
 /// Two galaxies of the kind of `disk-galaxy`, on an orbit as of two point masses (Toomre & Toomre
 /// 1972). The second has the same surface density: its lengths scale with the square root of its
-/// mass. The orbit lies in the xy plane, with its pericentre on the positive x axis as seen from
-/// the first galaxy.
+/// mass. The orbit lies in the xy plane, with its pericentre in the positive x direction from the
+/// first galaxy.
 pub(crate) static GENERATOR: Generator = Generator {
     name: "galaxy-collision",
     summary: "two disk galaxies with bulge and halo meet, throw out tidal arms and merge",

@@ -133,8 +133,8 @@ mod tests {
         assert!(distance(&all, other) > 1.63, "{}", distance(&all, other));
     }
 
-    /// Kroupa's law by closed forms: with k = 1 in the second piece, the number between two masses of
-    /// one piece and the total mass there.
+    /// Kroupa's law by closed forms: with k = 1 in the second piece, the number between two masses
+    /// of one piece and the total mass there.
     #[test]
     fn kroupa_masses_follow_the_three_pieces() {
         let pieces = [(0.01, 0.08, 0.3, 1.0 / 0.08), (0.08, 0.5, 1.3, 1.0), (0.5, 100.0, 2.3, 0.5)];

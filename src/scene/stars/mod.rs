@@ -3,8 +3,8 @@
 //! takes the body's place and motion.
 //!
 //! The velocities are then scaled so that the virial ratio 2K/|W| is that of the generator's own
-//! bodies, with every binary counted as one body. Its inner energy is in neither: in the energies that
-//! a run prints it is in both.
+//! bodies, with every binary counted as one body. Its inner energy is in neither: in the energies
+//! that a run prints it is in both.
 
 #[cfg(test)]
 mod ks;
@@ -211,9 +211,9 @@ impl Stars {
         n - (n as f64 * share / (1.0 + share)).round() as usize
     }
 
-    /// Gives the systems in `bodies` their masses, and adds companions up to `n` bodies; binaries come
-    /// first, their two stars one after the other. The bodies are those of a generator, in its units,
-    /// of which the scene's are `length` and `mass` times as large.
+    /// Gives the systems in `bodies` their masses, and adds companions up to `n` bodies; binaries
+    /// come first, their two stars one after the other. The bodies are those of a generator, in its
+    /// units, of which the scene's are `length` and `mass` times as large.
     ///
     /// # Errors
     ///

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::scene::rng::Stream;
 use crate::scene::{Parameter, Values};
 
-/// What a distribution is uniform or normal in.
+/// The quantity that is uniformly or normally distributed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Law {
     LogUniformAxis,
@@ -52,8 +52,8 @@ pub(crate) static ORBITS: [Orbits; 3] = [
     Orbits { name: "duquennoy-mayor", law: Law::LogNormalPeriod, parameters: &periods(4.8, 2.3) },
 ];
 
-/// The smallest part of a normal distribution that the limits may leave: periods are drawn until one
-/// is within them.
+/// The smallest part of a normal distribution that the limits may leave: periods are drawn until
+/// one is within them.
 const LEAST_PART: f64 = 0.01;
 
 /// A distribution between its limits.
@@ -61,8 +61,8 @@ const LEAST_PART: f64 = 0.01;
 pub(crate) enum Sizes {
     /// Logarithms of the limits of the semi-major axis, in the scene's units.
     Axes([f64; 2]),
-    /// Mean, standard deviation and limits of the decimal logarithm of the period in days, and a day
-    /// in the scene's units.
+    /// Mean, standard deviation and limits of the decimal logarithm of the period in days, and a
+    /// day in the scene's units.
     Periods { mean: f64, sigma: f64, limits: [f64; 2], day: f64 },
 }
 
@@ -71,7 +71,8 @@ impl Sizes {
     ///
     /// # Errors
     ///
-    /// Limits in the wrong order, or that leave nearly nothing; periods without a known unit of time.
+    /// Limits in the wrong order, or that leave nearly nothing; periods without a known unit of
+    /// time.
     pub fn new(orbits: &Orbits, values: &Values, day: Option<f64>) -> Result<Self> {
         let [low, high] = match orbits.law {
             Law::LogUniformAxis => ["least_axis", "greatest_axis"],

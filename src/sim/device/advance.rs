@@ -1,9 +1,9 @@
 //! Advancing one device by whole steps, and reading back. Each submission is awaited; natively that
 //! blocks the thread.
 //!
-//! Submissions end when their time is used up, often in the middle of a step, and two are in flight.
-//! Those of a group of devices end at exchanges, so it has a loop of its own (`lockstep.rs`); frames
-//! of a window record slices and wait for nothing (`live/on_device.rs`).
+//! Submissions end when their time is used up, often in the middle of a step, and two are in
+//! flight. Those of a group of devices end at exchanges, so it has a loop of its own
+//! (`lockstep.rs`); frames of a window record slices and wait for nothing (`live/on_device.rs`).
 
 use std::collections::VecDeque;
 
@@ -193,8 +193,9 @@ impl DeviceState {
         Ok(acceleration)
     }
 
-    /// [`DeviceState::read_entries`] of at most [`PIECE`] entries at a time, so that readback buffers
-    /// stay small. Nothing else may be submitted meanwhile, or the pieces are of different times.
+    /// [`DeviceState::read_entries`] of at most [`PIECE`] entries at a time, so that readback
+    /// buffers stay small. Nothing else may be submitted meanwhile, or the pieces are of different
+    /// times.
     async fn read_pieces(
         &mut self,
         buffers: &[wgpu::Buffer],

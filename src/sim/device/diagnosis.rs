@@ -119,8 +119,8 @@ async fn bound(
 impl Diagnosis {
     /// Compiles and binds the kernels to the `buffers` of `bodies`, in numbers of `frame`, and to
     /// their `potentials`, a buffer and its number of slices
-    /// ([`super::DeviceState::potential_sums`]); `field` is the external field in it. Of `bodies` it reads masses and components, and
-    /// positions for a first guess of the centres.
+    /// ([`super::DeviceState::potential_sums`]); `field` is the external field in it. Of `bodies`
+    /// it reads masses and components, and positions for a first guess of the centres.
     ///
     /// # Errors
     /// A device that moves only a part of the bodies, and so lacks the potentials of the others; a

@@ -58,7 +58,7 @@ pub(in crate::sim) struct GroupMember {
     replica: Option<LoadBalance>,
 }
 
-/// What divides the forces among replicas.
+/// Measured costs, by which the forces are divided among replicas.
 struct LoadBalance {
     /// Ranges begin at multiples of this.
     unit: usize,

@@ -54,8 +54,8 @@ impl Strongest {
 }
 
 impl DeviceState {
-    /// The largest acceleration of all bodies now, in the caller's units; infinite or NaN if one is,
-    /// or if its square is beyond f32 in the frame's units.
+    /// The largest acceleration of all bodies now, in the caller's units; infinite or NaN if one
+    /// is, or if its square is beyond f32 in the frame's units.
     ///
     /// # Errors
     /// The device failed.

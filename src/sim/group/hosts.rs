@@ -1,5 +1,5 @@
-//! Bodies that ranks without devices share by a tree: each rank has and moves an equal share of them,
-//! and its engine computes their forces together with those of the other ranks
+//! Backend for MPI ranks that compute a tree on processors: each rank stores and integrates an
+//! equal range of the bodies, and the engines of all ranks compute forces collectively
 //! (`forces/tree/cpu/domains.rs`).
 
 use std::ops::Range;
@@ -18,7 +18,8 @@ use crate::sim::{
     Watch, host_engine,
 };
 
-/// Several ranks that compute a tree on their processors.
+/// Chosen if several ranks compute on their processors, by a tree that is built at each step, with
+/// one time step for all bodies.
 pub const BACKEND: BackendEntry = BackendEntry {
     suits: |choice, settings, _| {
         choice.is_shared()
@@ -36,22 +37,23 @@ pub const BACKEND: BackendEntry = BackendEntry {
     },
 };
 
-/// The bodies of this rank, and which of them it reads.
+/// The range of the bodies that this rank integrates, and the ranges that callers get.
 struct HostGroup {
     state: HostState,
     ranks: Ranks,
-    /// The bodies that each rank moves.
+    /// The range that each rank integrates.
     shares: Vec<Range<usize>>,
-    /// Those that each rank reads.
+    /// The range that [`Backend::read`] returns on each rank.
     readers: Vec<Range<usize>>,
-    /// Whether each rank is given what it reads; otherwise all are given all.
+    /// Whether callers pass the bodies of their rank's `readers` range; otherwise all bodies.
     are_divided: bool,
-    /// Whether forces depend on the accelerations of the last step, and those of the bodies read last.
+    /// Whether forces depend on the accelerations of the last step; then `last` holds those of the
+    /// bodies read last.
     needs_last: bool,
     last: Vec<DVec3>,
 }
 
-/// A body as it is sent to the rank that moves it.
+/// A body as it is sent to the rank that integrates it.
 #[repr(C)]
 #[derive(Clone, Copy, Pod, Zeroable)]
 struct Sent {
@@ -61,7 +63,8 @@ struct Sent {
     velocity: DVec3,
 }
 
-/// Items of the bodies that this rank is to have, `to`, of which the ranks have those `from`.
+/// Redistributes one item per body: rank k has those of the range `from[k]`, given by `items`
+/// relative to its start, and gets those of `to[k]`.
 ///
 /// # Errors
 /// A rank is gone.
@@ -130,13 +133,13 @@ impl HostGroup {
         Given { ranks: &self.ranks, readers, shares: &self.shares }
     }
 
-    /// What this rank reads of its own and the others' bodies.
+    /// The items of this rank's `readers` range, from those of the range that each rank integrates.
     fn read_of<T: Pod>(&self, items: &[T]) -> Result<Vec<T>> {
         moved(&self.ranks, (&self.shares, &self.readers), |rows| items[rows].to_vec())
     }
 }
 
-/// The bodies as the ranks are given them: what they read, or all.
+/// Bodies passed by the callers: those of `readers` on each rank, or all of them on every rank.
 struct Given<'a> {
     ranks: &'a Ranks,
     readers: Option<&'a [Range<usize>]>,
@@ -144,7 +147,7 @@ struct Given<'a> {
 }
 
 impl Given<'_> {
-    /// What `item` is for the bodies that this rank moves.
+    /// `item` of each body that this rank integrates.
     fn of<T: Pod>(&self, item: impl Fn(usize) -> T) -> Result<Vec<T>> {
         match self.readers {
             Some(given) => {
@@ -242,7 +245,8 @@ impl Backend for HostGroup {
     }
 
     fn restart(&self) -> Restart {
-        // Those of other bodies, or of none, before the first reading.
+        // Before the first reading `last` is empty, and after a replacement it may have another
+        // length.
         let is_read = self.last.len() == self.readers[self.ranks.rank()].len();
         match self.needs_last && is_read {
             true => Restart::of_last(&self.last),
@@ -267,7 +271,7 @@ impl Varying for HostGroup {
     fn largest_acceleration(&mut self) -> BoxFuture<'_, Result<f64>> {
         Box::pin(async move {
             let own = self.state.largest_acceleration().await?;
-            // As bits: they are ordered as the numbers, NaN last.
+            // As bits, whose order is that of positive numbers, with NaN last.
             let all = self.ranks.gather(&[own.to_bits()])?;
             Ok(f64::from_bits(all.iter().map(|bits| bits[0]).max().unwrap_or(0)))
         })

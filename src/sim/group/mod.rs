@@ -20,7 +20,8 @@
 //! holds the complete state of all bodies, for pictures and readers.
 //!
 //! A tree orders its sinks along a curve, not by body number. With it, each device holds and moves
-//! all bodies and exchanges forces instead. Individual steps share their blocks in `integrate/blocks/resident/shared.rs`.
+//! all bodies and exchanges forces instead. Individual steps share their blocks in
+//! `integrate/blocks/resident/shared.rs`.
 
 mod backend;
 mod domains;
@@ -47,14 +48,14 @@ use crate::error::{Error, Result};
 use crate::exchange::{self, Exchange, Member, Ranks};
 use crate::gpu::Spent;
 
-/// Whether each of several ranks has some of `n` bodies: in domains on devices, or with a tree on
-/// processors. Other ranks all have all.
+/// Whether `n` bodies are distributed over several ranks: in domains on devices, or with a tree on
+/// processors. Otherwise every rank stores all bodies.
 pub fn divides(choice: &Choice, settings: &Settings, n: usize) -> bool {
     let suits = |entry: &super::BackendEntry| (entry.suits)(choice, settings, n);
     choice.is_shared() && (suits(&DOMAINS) || suits(&HOSTS))
 }
 
-/// Checks the bodies of a rank that has some of them.
+/// Checks the bodies of a rank that stores a range of them.
 ///
 /// # Errors
 /// Ranks that would all need all bodies; another number of bodies than `rows` says; a body out of
@@ -95,8 +96,8 @@ impl Local for LocalDevice {
 }
 
 impl LocalDevice {
-    /// See [`DeviceState::advance_in_group`]. With `gathers`, the device holds the full state of all
-    /// bodies afterwards.
+    /// See [`DeviceState::advance_in_group`]. With `gathers`, the device holds the full state of
+    /// all bodies afterwards.
     fn advance(
         &mut self,
         (steps, gathers): ((f64, u64), bool),

@@ -16,7 +16,7 @@ use crate::integrate::blocks::Restart;
 use crate::sim::Settings;
 use crate::sim::device::{DeviceState, GroupMember};
 
-/// Devices whose rates differ from the mean by no more than this fraction have equal shares.
+/// Devices whose rates differ from the mean by at most this fraction get equal ranges.
 const UNEVEN: f64 = 0.05;
 
 /// Bodies on several devices, which step in lockstep.
@@ -58,7 +58,7 @@ impl DeviceGroup {
         let rests = restart.and_then(|restart| Rests::find(&restart.columns, bodies.len()));
         let rests = rests.as_ref();
         let mut group = Self::with_weights(topology, bodies, rests, &settings, &even).await?;
-        // Devices of one kind have equal shares, even if other load disturbed the measured rates.
+        // Devices of one kind get equal ranges, even if other load disturbed the measured rates.
         let measured = group.names_and_rates()?;
         let is_one_kind = measured.iter().all(|(name, _)| *name == measured[0].0);
         let rates: Vec<f64> = measured.iter().map(|(_, rate)| *rate).collect();

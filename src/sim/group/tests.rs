@@ -41,8 +41,8 @@ fn settings(engine: EngineKind) -> Settings {
     }
 }
 
-/// What a process finds: bodies and accelerations, potentials, columns of a restart, and what all find
-/// together.
+/// What a process finds: bodies and accelerations, potentials, columns of a restart, and what all
+/// find together.
 type Found = (Bodies, Vec<DVec3>, Vec<f64>, Restart, String);
 
 /// Opens a simulation of bodies at the end of step number `u64`.

@@ -19,8 +19,9 @@
 //! Other blocks become columns of [`Snapshot::extra`] under their names, vectors as `ACCE.x`,
 //! `ACCE.y`, `ACCE.z`. In format 1 the gas blocks after MASS are U, RHO, HSML (with the flag of
 //! cooling U, RHO, NE, NH, HSML) and any others `X001`, `X002`, ... A block whose length fits no
-//! group of bodies is not stored; the attribute `gadget.skipped` names it. Columns have the types of
-//! their blocks, except that integers that only some bodies have are f64, with NaN for the others.
+//! group of bodies is not stored; the attribute `gadget.skipped` names it. Columns have the types
+//! of their blocks, except that integers that only some bodies have are f64, with NaN for the
+//! others.
 //!
 //! The types become the components `gas`, `halo`, `disk`, `bulge`, `stars` and `boundary`. The file
 //! does not state units; GADGET's default ones are assumed ([`crate::units::Units::gadget`]), which

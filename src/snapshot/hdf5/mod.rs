@@ -8,27 +8,27 @@
 //! | `gravitile` | attributes that only this program writes: its own attributes, components and names of units |
 //!
 //! Numbers may be integers of 8 to 64 bits or floating point of 32 or 64, in either byte order,
-//! plain or in chunks, with the filters gzip, shuffle, fletcher32 and LZF. Attributes may be scalars
-//! or arrays of one. Masses are those of `Masses`, or of the header's table if there are none. The
-//! types become the components `gas`, `halo`, `disk`, `bulge`, `stars`, `boundary` and `neutrinos`;
-//! of SWIFT `gas`, `halo`, `background`, `sinks`, `stars`, `black holes` and `neutrinos`. AREPO's
-//! tracers are left out.
+//! plain or in chunks, with the filters gzip, shuffle, fletcher32 and LZF. Attributes may be
+//! scalars or arrays of one. Masses are those of `Masses`, or of the header's table if there are
+//! none. The types become the components `gas`, `halo`, `disk`, `bulge`, `stars`, `boundary` and
+//! `neutrinos`; of SWIFT `gas`, `halo`, `background`, `sinks`, `stars`, `black holes` and
+//! `neutrinos`. AREPO's tracers are left out.
 //!
-//! Any other dataset of one to 16 numbers per body becomes a column of [`Snapshot::extra`] under its
-//! name, that of GADGET 2's block if there is one (`Potential` is `POT`), vectors as `ACCE.x`,
+//! Any other dataset of one to 16 numbers per body becomes a column of [`Snapshot::extra`] under
+//! its name, that of GADGET 2's block if there is one (`Potential` is `POT`), vectors as `ACCE.x`,
 //! `ACCE.y`, `ACCE.z`. Bodies of types without the dataset have NaN.
 //!
 //! Units are those of `UnitLength_in_cm`, `UnitMass_in_g` and `UnitVelocity_in_cm_per_s` in
-//! `Header`, `Parameters` or `Units`, or of SWIFT's `Units`; GADGET's default ones are assumed, which
-//! is noted, if there are none. In cosmological snapshots they are divided by the Hubble parameter
-//! (not SWIFT's), positions remain comoving, and velocities are divided by the square root of the
-//! scale factor.
+//! `Header`, `Parameters` or `Units`, or of SWIFT's `Units`; GADGET's default ones are assumed,
+//! which is noted, if there are none. In cosmological snapshots they are divided by the Hubble
+//! parameter (not SWIFT's), positions remain comoving, and velocities are divided by the square
+//! root of the scale factor.
 //!
 //! # Writing
 //! The layout is GADGET's. Positions, velocities and masses are f32 if all of their numbers are
-//! exact in f32, else f64; ids are u64, and columns keep their types. Every type has `Masses`. Every
-//! file states units, since readers would assume others: those of N-body units are kpc, km/s and
-//! the mass with which the gravitational constant has its value. As yt assumes kpc, 1e10 solar
+//! exact in f32, else f64; ids are u64, and columns keep their types. Every type has `Masses`.
+//! Every file states units, since readers would assume others: those of N-body units are kpc, km/s
+//! and the mass with which the gravitational constant has its value. As yt assumes kpc, 1e10 solar
 //! masses and km/s whatever the file states, known units are converted to these, except with
 //! `-raw`; for N-body units yt needs its `unit_base`.
 //!

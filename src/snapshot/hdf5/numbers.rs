@@ -10,7 +10,7 @@ use super::open::describe;
 
 type Read<T> = Result<Vec<T>, hdf5_reader::error::Error>;
 
-/// What holds numbers of one type.
+/// A dataset or an attribute, which holds numbers of one type.
 trait NumberSource {
     fn datatype(&self) -> &Datatype;
     fn read<T: H5Type>(&self) -> Read<T>;
@@ -62,8 +62,8 @@ fn numbers(source: &impl NumberSource) -> Result<Option<Column>, hdf5_reader::er
     Ok(Some(column))
 }
 
-/// The type of the column that [`column()`] reads from these; `None` if they are not numbers of 8 to
-/// 64 bits (floating point: 32 or 64).
+/// The type of the column that [`column()`] reads from these; `None` if they are not numbers of 8
+/// to 64 bits (floating point: 32 or 64).
 pub(super) fn column_type(datatype: &Datatype) -> Option<ColumnType> {
     match *datatype {
         Datatype::FloatingPoint { size: 8, .. } => Some(ColumnType::F64),

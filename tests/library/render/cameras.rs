@@ -40,7 +40,8 @@ fn sizes() -> [PictureSize; 3] {
 }
 
 /// The most drawn bodies in a square beyond the picture's edges, of a tenth of its shorter side, as
-/// a fraction of all that are drawn. A tail that is cut off has many in one, and single stars do not.
+/// a fraction of all that are drawn. A tail that is cut off has many in one, and single stars do
+/// not.
 fn most_cut_off(bodies: &Bodies, camera: &Camera, size: PictureSize) -> f64 {
     let drawn = |&i: &usize| bodies.components[usize::from(bodies.component[i])].role != Role::Halo;
     let (mut drawn_count, mut outside) = (0, HashMap::<[i64; 2], usize>::new());

@@ -1,5 +1,5 @@
-//! Maps read back from their pictures: each pixel's colour, apart from its brightness, gives its place
-//! along the palette.
+//! Maps read back from their pictures: each pixel's colour, apart from its brightness, gives its
+//! place along the palette.
 
 use std::f64::consts::TAU;
 
@@ -128,7 +128,8 @@ fn mass_in_a_surface_density_map_is_the_mass_in_sight() {
     let (sin, cos) = libm::sincos(camera.elevation_rad);
     let eye = DVec3::new(0.0, -cos, sin) * camera.distance;
     let focal_px = camera.focal_px(size);
-    // Mass per solid angle is surface density at any distance: (target / depth)^2 of the mass counts.
+    // Mass per solid angle is surface density at any distance: (target / depth)^2 of the mass
+    // counts.
     let mut expected = 0.0;
     for (x, mass) in bodies.position.iter().zip(&bodies.mass) {
         let away = *x - eye;

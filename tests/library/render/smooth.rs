@@ -189,8 +189,8 @@ fn disks_have_no_foam_and_the_same_light_at_any_number_of_bodies() {
     let many = galaxy(REFERENCE);
     let reference = painted("disk-galaxy", &many, &camera);
     let known = blocks_of(&reference, &many, &camera);
-    // With sprites as large as half the distance between neighbours and little smoothing, 30,000 and
-    // 120,000 bodies had a foam of 0.0090 and 0.0073: at most a third of it is allowed.
+    // With sprites as large as half the distance between neighbours and little smoothing, 30,000
+    // and 120,000 bodies had a foam of 0.0090 and 0.0073: at most a third of it is allowed.
     for (n, most_foam) in [(10_000, 0.0045), (30_000, 0.003), (120_000, 0.0024), (1_000_000, 0.001)]
     {
         let picture = painted("disk-galaxy", &galaxy(n), &camera);

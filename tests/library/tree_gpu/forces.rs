@@ -93,8 +93,9 @@ fn opening_rules_stay_within_their_errors() {
     let gpu = common::gpu();
     let places = plummer(4097, 9);
     let right = direct(&places, 0.01);
-    // (rule, rms with quadrupoles, rms with monopoles): about twice the errors with 65,536 bodies. Of
-    // six spheres by angle, monopoles had 2.4e-3 to 4.1e-3, most of it on few bodies in the middle.
+    // (rule, rms with quadrupoles, rms with monopoles): about twice the errors with 65,536 bodies.
+    // Of six spheres by angle, monopoles had 2.4e-3 to 4.1e-3, most of it on few bodies in the
+    // middle.
     let theta = 0.5;
     for (opening, quadrupole, monopole) in [
         (ACCELERATION, 8e-4, 1.6e-3),

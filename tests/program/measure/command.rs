@@ -194,8 +194,8 @@ fn interrupted_bench_saves_complete_records() {
     assert!(timed.peek().is_some() && timed.all(|record| !record.samples.is_empty()));
 }
 
-/// All fixtures derive from one record. `UPDATE_FIXTURES=1 cargo test --test program measure::command::fixtures`
-/// rewrites them after a change of that record or of the format.
+/// All fixtures derive from one record. `UPDATE_FIXTURES=1 cargo test --test program
+/// measure::command::fixtures` rewrites them after a change of that record or of the format.
 #[test]
 fn fixtures_derive_from_one_record() {
     let update = std::env::var_os("UPDATE_FIXTURES").is_some();

@@ -50,7 +50,8 @@ fn every_figure_is_measured_written_and_drawn() {
         let (records, stopped) = measure(figure, true, usize::MAX);
         assert!(!stopped);
         let own: Vec<_> = records.iter().filter(|r| r.figure == figure.name).collect();
-        // Compiler output is tested in tests/library/instructions.rs; software adapters provide none.
+        // Compiler output is tested in tests/library/instructions.rs; software adapters provide
+        // none.
         if figure.name == "instructions" {
             let skipped = own.iter().filter(|r| r.kind == RecordKind::Skipped);
             assert!(skipped.clone().count() >= 1);

@@ -88,23 +88,24 @@ fn tree_method_is_offered_where_supported() {
 #[test]
 fn boxes_and_lists_request_their_data() {
     let mut harness = world().shown(TALL);
-    let wish = |h: &egui_kittest::Harness<'static, World>, shown| h.state().panel.tree.wish(shown);
-    assert_eq!(wish(&harness, false), InspectRequest::default());
-    assert_eq!(wish(&harness, true), InspectRequest { error: true, ..InspectRequest::default() });
+    let needs =
+        |h: &egui_kittest::Harness<'static, World>, shown| h.state().panel.tree.request(shown);
+    assert_eq!(needs(&harness, false), InspectRequest::default());
+    assert_eq!(needs(&harness, true), InspectRequest { error: true, ..InspectRequest::default() });
     assert!(harness.query_by_label_contains("boxes are off").is_some());
     click(&mut harness, "boxes");
-    assert_eq!(wish(&harness, false), InspectRequest { tree: true, ..InspectRequest::default() });
+    assert_eq!(needs(&harness, false), InspectRequest { tree: true, ..InspectRequest::default() });
     slide(&mut harness, "depth", 7.0);
     assert_eq!(harness.state().panel.tree.depth, 7);
     harness.state_mut().panel.tree.body = Some(9);
-    assert_eq!(wish(&harness, false).body, None, "nobody asked for lists");
+    assert_eq!(needs(&harness, false).body, None, "nobody asked for lists");
     click(&mut harness, "of the body clicked on");
     assert_eq!(
-        wish(&harness, true),
+        needs(&harness, true),
         InspectRequest { error: true, tree: true, body: Some(9), about: None }
     );
     click(&mut harness, "boxes");
-    assert!(wish(&harness, false).tree, "lists need the tree as well");
+    assert!(needs(&harness, false).tree, "lists need the tree as well");
 }
 
 #[test]

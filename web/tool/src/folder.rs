@@ -58,8 +58,9 @@ impl Display for PageSize {
 
 /// Builds the page of the repository `root` in the folder `out`. Each file is also written
 /// compressed, with `.gz` and `.br` appended to its name, for servers configured to send those
-/// (nginx: `gzip_static`, `brotli_static`). Returns the sizes of the page and of the lesson. With `names` functions keep their names. `url` is the
-/// address that the folder will have, for link previews.
+/// (nginx: `gzip_static`, `brotli_static`). Returns the sizes of the page and of the lesson. With
+/// `names` functions keep their names. `url` is the address that the folder will have, for link
+/// previews.
 pub fn make(
     root: &Path,
     out: &Path,
@@ -158,7 +159,8 @@ struct Module {
 }
 
 const PAGE: Module = Module { package: "gravitile-app", features: "panel" };
-/// The live figures of the lesson, which has a module of its own: 0.64 MB by brotli, where the page's has 2.2, since it needs no window.
+/// The live figures of the lesson, which has a module of its own: 0.64 MB by brotli, where the
+/// page's has 2.2, since it needs no window.
 const FIGURES: Module = Module { package: "gravitile-lesson", features: "" };
 
 /// Compiles a module; returns the path of the `.wasm` file.

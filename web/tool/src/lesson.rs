@@ -1,5 +1,5 @@
-//! The lesson: `lesson.html`, whose text is docs/tiling.md and docs/tree.md. A figure there stays the recorded picture, and
-//! becomes a live one where a definition for it exists.
+//! The lesson: `lesson.html`, whose text is docs/tiling.md and docs/tree.md. A figure there stays
+//! the recorded picture, and becomes a live one where a definition for it exists.
 
 use std::collections::HashMap;
 use std::fs;
@@ -14,14 +14,16 @@ use super::scenes::escape;
 /// The chapters in `docs/`, with what the anchors of each begin with.
 const CHAPTERS: [(&str, &str); 2] = [("tiling", ""), ("tree", "tree-")];
 
-/// What the pages themselves have of other documents: a link in `docs/`, and the address that takes its place.
+/// What the pages themselves have of other documents: a link in `docs/`, and the address that takes
+/// its place.
 const PLACES: [(&str, &str); 3] = [
     ("lesson.md#in-a-browser", "lesson.html"),
     ("lesson.md#kernels-to-mend", "lesson.html#editor"),
     ("lab.md", "teacher.html"),
 ];
 
-/// Pictures of `docs/figures` with a live figure: the path's beginning, and the figure that is measured.
+/// Pictures of `docs/figures` with a live figure: the path's beginning, and the figure that is
+/// measured.
 const LIVE: [(&str, &str); 3] =
     [("figures/h200/unroll", "unroll"), ("figures/h200/p", "p"), ("figures/h200/q", "q")];
 
@@ -34,8 +36,8 @@ const RECORDED: [(&str, &[&str]); 2] = [
 /// The kernels of the editor, in `docs/lesson/`.
 const KERNELS: [&str; 5] = ["plain", "mend-barrier", "mend-tail", "mend-banks", "mend-order"];
 
-/// Writes `lesson.html`, `teacher.html` and the pictures and records that it shows into `out`; returns the names of the files that the page
-/// loads at once.
+/// Writes `lesson.html`, `teacher.html` and the pictures and records that it shows into `out`;
+/// returns the names of the files that the page loads at once.
 pub fn write(root: &Path, out: &Path) -> Result<Vec<String>> {
     let docs = root.join("docs");
     let read =

@@ -1,9 +1,10 @@
-//! The questions of the lesson, from docs/lesson/questions.md: a heading is the anchor of the section that they follow, a
-//! paragraph is a question, a list its answers with the right one marked `[x]`, and a quotation the explanation.
+//! The questions of the lesson, from docs/lesson/questions.md: a heading is the anchor of the
+//! section that they follow, a paragraph is a question, a list its answers with the right one
+//! marked `[x]`, and a quotation the explanation.
 //!
-//! A line `measured: FIGURE, fewest` (or `most`) before the answers makes a prediction of them: the right one is the fastest
-//! in that figure with the fewest (or most) bodies, as measured on the reader's device. Answers are names of curves or parts
-//! of kernels, such as `p=64`.
+//! A line `measured: FIGURE, fewest` (or `most`) before the answers makes a prediction of them: the
+//! right one is the fastest in that figure with the fewest (or most) bodies, as measured on the
+//! reader's device. Answers are names of curves or parts of kernels, such as `p=64`.
 
 use anyhow::{Result, ensure};
 

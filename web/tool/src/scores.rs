@@ -1,4 +1,5 @@
-//! The page of scores: the table of `benches/results/README.md`, which `script/quote` makes from the result files there.
+//! The page of scores: the table of `benches/results/README.md`, which `script/quote` makes from
+//! the result files there.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! The lesson in a browser: its text, live figures, questions and the editor of kernels, on SwiftShader and without WebGPU.
+//! The lesson in a browser: its text, live figures, questions and the editor of kernels, on
+//! SwiftShader and without WebGPU.
 
 #[path = "page/browser.rs"]
 #[allow(dead_code, reason = "the page's tests use the rest")]
@@ -11,7 +12,8 @@ use browser::{Browser, Graphics};
 use gravitile_web::{Profile, Server, make_lesson};
 use serde_json::Value;
 
-/// Address of the lesson, built once and served while the tests run. GRAVITILE_PAGE names the folder of another build.
+/// Address of the lesson, built once and served while the tests run. GRAVITILE_PAGE names the
+/// folder of another build.
 fn lesson_url() -> String {
     static ADDRESS: OnceLock<String> = OnceLock::new();
     let address = ADDRESS.get_or_init(|| {
@@ -339,7 +341,8 @@ fn teachers_page_is_plain_and_fits_a_phone() {
     assert!(wider.as_i64().is_some_and(|wider| wider <= 0), "{wider} pixels too wide");
 }
 
-/// The task with the most processor time of the thread that made the mark `kernel-edit`: its ms, and what took longest in it.
+/// The task with the most processor time of the thread that made the mark `kernel-edit`: its ms,
+/// and what took longest in it.
 fn longest_task(events: &[Value]) -> (f64, String) {
     let number = |event: &Value, name: &str| event[name].as_f64().unwrap_or(0.0);
     let mark = events.iter().find(|event| event["name"] == "kernel-edit");
@@ -365,7 +368,8 @@ fn longest_task(events: &[Value]) -> (f64, String) {
     (millis(longest), words.collect::<Vec<_>>().join(", "))
 }
 
-/// Prints the page's longest task and the time from an edit to the first result with 4,096 bodies; asserts no times.
+/// Prints the page's longest task and the time from an edit to the first result with 4,096 bodies;
+/// asserts no times.
 #[test]
 #[ignore = "script/test --long"]
 fn times_of_the_page_are_printed() {

@@ -58,8 +58,8 @@ pub struct Args {
     /// Number of shells and of rings
     #[arg(long, value_name = "COUNT", default_value_t = 24)]
     bins: usize,
-    /// Radii between which the shells are, and out to which the rings are [default: 0.1 to 99.9 % of
-    /// the mass for shells, 98 % for rings]
+    /// Radii between which the shells are, and out to which the rings are [default: 0.1 to 99.9 %
+    /// of the mass for shells, 98 % for rings]
     #[arg(long, value_name = "LEAST,MOST")]
     range: Option<ValueRange>,
     /// Component about whose density centre the shells are [default: all bodies]
@@ -69,7 +69,8 @@ pub struct Args {
     /// nearest, or last [default: all]
     #[arg(long, value_name = "N|t=TIME|last")]
     snapshot: Option<SnapshotChoice>,
-    /// Gravitational constant in the snapshots' units [default: what they or their format say, or 1]
+    /// Gravitational constant in the snapshots' units [default: what they or their format say, or
+    /// 1]
     #[arg(long, value_name = "G")]
     gravity: Option<f64>,
     /// Take the bodies of a periodic or comoving snapshot as isolated ones in empty space
@@ -85,8 +86,8 @@ pub struct Args {
     /// File to write the table to [default: standard output]
     #[arg(long, value_name = "FILE.csv")]
     out: Option<PathBuf>,
-    /// Folder for pictures: profiles of the last snapshot and the density of the first, and radii over
-    /// time
+    /// Folder for pictures: profiles of the last snapshot and the density of the first, and radii
+    /// over time
     #[arg(long, value_name = "DIR")]
     svg: Option<PathBuf>,
     /// Replace outputs that exist
@@ -99,16 +100,16 @@ pub struct Args {
     engine: EngineRequest,
 }
 
-/// What was measured of one snapshot.
+/// The analysis of one snapshot.
 struct SnapshotAnalysis {
     input: String,
     time: f64,
     /// Names of the components.
     names: Vec<String>,
     groups: Vec<Group>,
-    /// Of each group, about a common centre.
+    /// For each group its shells about a common centre.
     shells: Vec<Vec<Shell>>,
-    /// Of each disk.
+    /// For each disk its component and its rings.
     rings: Vec<(Option<u8>, Vec<Ring>)>,
 }
 

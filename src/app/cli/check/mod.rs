@@ -364,7 +364,8 @@ pub fn of_tree(gpu: Option<&Arc<Gpu>>) -> CheckPlan {
     CheckPlan { heading, parts: parts.collect(), json, notes: String::new(), is_risky: false }
 }
 
-/// All kernels and tiers of an adapter, or a kernel of the user's `own`, with what its threads touch.
+/// All kernels and tiers of an adapter, or a kernel of the user's `own`, with what its threads
+/// touch.
 pub fn of_kernels(gpu: &Arc<Gpu>, own: Option<KernelConfig>) -> Result<CheckPlan> {
     let (cases, skipped) = match own {
         Some(own) => (measure::cases_of(gpu, own)?, Vec::new()),

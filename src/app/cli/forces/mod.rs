@@ -336,7 +336,8 @@ fn list(out: &mut dyn Write, bodies: &Bodies, found: &Forces) -> std::io::Result
     Ok(())
 }
 
-// What `gravitile forces` computes: one evaluation of the forces of all bodies on all, by any engine.
+// What `gravitile forces` computes: one evaluation of the forces of all bodies on all, by any
+// engine.
 
 /// What to compute besides accelerations and potentials.
 #[derive(Clone, Debug, clap::Args)]
@@ -438,7 +439,8 @@ impl<'a> ForcesTask<'a> {
         InField::engine(engine, self.field.clone())
     }
 
-    /// Computes everything with this engine, which is [`ForcesTask::in_field`]. Snaps need the accelerations of a first pass.
+    /// Computes everything with this engine, which is [`ForcesTask::in_field`]. Snaps need the
+    /// accelerations of a first pass.
     pub fn by(&self, engine: &mut dyn ForceEngine) -> Result<Forces, Error> {
         let mut found = Forces::default();
         let mut acceleration = Vec::new();

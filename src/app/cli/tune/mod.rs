@@ -177,8 +177,8 @@ fn check_not_interrupted() -> Result<(), Error> {
     if interrupt::requested() { Err(Error::Stopped) } else { Ok(()) }
 }
 
-/// Refuses a race of `secs` seconds if one evaluation, named `what`, is predicted to take more than an
-/// eighth of it, at `rate` pairs per second in the last race.
+/// Refuses a race of `secs` seconds if one evaluation, named `what`, is predicted to take more than
+/// an eighth of it, at `rate` pairs per second in the last race.
 fn check_duration(
     (rate, pairs): (Option<f64>, f64),
     what: &str,
@@ -246,9 +246,9 @@ fn sizes_json(rows: &RaceRows<usize>) -> Value {
     rows.collect()
 }
 
-/// The row of a race: `own` has the fields of its JSON object that differ by kind of kernel, and `secs`
-/// is the key of the measured seconds. `cells` returns the cells before and behind the best shape,
-/// for its seconds.
+/// The row of a race: `own` has the fields of its JSON object that differ by kind of kernel, and
+/// `secs` is the key of the measured seconds. `cells` returns the cells before and behind the best
+/// shape, for its seconds.
 fn row<Shape: Display + PartialEq>(
     job: &str,
     default: &Shape,

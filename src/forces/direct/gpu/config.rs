@@ -34,8 +34,9 @@ pub struct KernelConfig {
     /// window.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub uniform: bool,
-    /// Untiled, with the sources in registers: the threads of a subgroup load one each and pass them
-    /// on. On Apple's GPUs a subgroup moves four times as many bytes so as from workgroup memory.
+    /// Untiled, with the sources in registers: the threads of a subgroup load one each and pass
+    /// them on. On Apple's GPUs a subgroup moves four times as many bytes so as from workgroup
+    /// memory.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub broadcast: bool,
     /// With forces of two sinks in each operation, for even r. Potentials and softening 0 have the
@@ -169,10 +170,10 @@ impl KernelConfig {
         self.p * self.q
     }
 
-    /// Tiles requested from memory together, 1 to 4. If rows share a sink, a tile is soon done, and
-    /// a step of few bodies mostly waits for memory: on an H200 (driver 580) four tiles at once are
-    /// 1.25 times as fast at N = 1024 (p = 8, q = 32) and 1.14 times at 4096 (p = 16, q = 16), with
-    /// the same bits.
+    /// Tiles requested from memory together, 1 to 4. If rows share a sink, a tile takes little
+    /// time, and a step of few bodies mostly waits for memory: on an H200 (driver 580) four tiles
+    /// at once are 1.25 times as fast at N = 1024 (p = 8, q = 32) and 1.14 times at 4096 (p = 16,
+    /// q = 16), with the same bits.
     pub fn tiles_at_once(&self) -> u32 {
         let waits = self.q >= 8 && !self.untiled && self.dispatch != Dispatch::OneWorkgroup;
         if waits { (LOADED_BODIES / self.tile()).clamp(1, 4) } else { 1 }

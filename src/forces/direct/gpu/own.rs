@@ -61,7 +61,8 @@ pub fn load_text(name: &str, text: &str) -> Result<KernelConfig> {
 /// The file's text if it was saved since it was read, once per change.
 ///
 /// # Errors
-/// The file cannot be read, does not compile, or lacks what docs/lesson.md requires. The kernel stays.
+/// The file cannot be read, does not compile, or lacks what docs/lesson.md requires. The kernel
+/// stays.
 pub fn saved() -> Result<Option<String>> {
     let path = {
         let mut own = OWN.write().unwrap_or_else(PoisonError::into_inner);

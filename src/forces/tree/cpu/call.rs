@@ -31,10 +31,11 @@ const NONE: u32 = u32::MAX;
 /// 262,144 sinks, enough for the cores of a large machine.
 const STORED: usize = 4096;
 
-/// Sinks of a group whose least acceleration stands for that of all, where it is estimated.
+/// Sinks per group whose accelerations [`TreeCall::estimate`] computes.
 const SAMPLED: usize = 4;
 
-/// The rule for these: rms errors of some percent, which change what is opened by as little.
+/// The rule for these estimates. Their rms error of some percent changes the opening criterion by
+/// as much.
 const COARSE: TreeConfig = TreeConfig {
     opening: Opening::Radius { theta: 1.0 },
     moments: MultipoleOrder::Monopole,
@@ -51,7 +52,7 @@ pub(super) struct TreeCall {
     groups: Groups,
     /// The bodies outside the cube, in the tree's order: first and number.
     outside: (u32, u32),
-    /// The number of the cell that stands for those that were not sent here.
+    /// See [`Grafted::absent`].
     absent: Option<u32>,
     /// For each sink, in the groups' order, the index of its source along the curve, or [`NONE`];
     /// left out if that is the sink's own index.
@@ -65,14 +66,14 @@ pub(super) struct TreeCall {
 /// A tree over bodies with the groups of the same bodies, for reuse.
 pub(super) type Reusable = (Tree, Groups);
 
-/// What a walk finds for one group.
+/// The result of one group's walk.
 #[derive(Debug, Default)]
 pub(super) struct OfGroup {
-    /// Of each sink.
+    /// One per sink.
     pub sums: Vec<SinkForce>,
     /// Number of interactions.
     pub interactions: u64,
-    /// Cells that it would have opened but that were not sent here.
+    /// Number of cells that the walk had to open but whose contents this rank has not received.
     pub missing: u32,
 }
 
@@ -99,7 +100,7 @@ impl TreeCall {
         stored: Option<Reusable>,
     ) -> Result<Self> {
         let same = are_the_same(sinks, sources);
-        // Positions that are not finite must not spoil the frame.
+        // The frame's origin and units follow from the finite positions alone.
         let (at, from) = (finite(sinks.position), finite(sources.position));
         let frame = Frame::of_call(&at, &from, sources.mass, softening);
         frame.check_reach(&from)?;
@@ -132,7 +133,7 @@ impl TreeCall {
                 (tree, groups)
             }
         };
-        // Only groups are made with them.
+        // Needed for making groups only; frees 8 bytes per body.
         tree.keys = Vec::new();
         let own = (!same).then(|| own_places(&tree, &groups, sinks));
         let lost = match at.len() == sinks.position.len() {
@@ -157,8 +158,9 @@ impl TreeCall {
         })
     }
 
-    /// Sinks with their own indices among the bodies that will be walked ([`TreeCall::walk_over`]), in the
-    /// order of the curve, and the ranges that walk together.
+    /// A call for sinks `sorted` along the curve, of which each range in `ranges` walks together.
+    /// The cells are set by [`TreeCall::walk_over`]; `own` are the sinks' indices among the bodies
+    /// of these.
     pub fn over(
         kernel: InstructionSet,
         (frame, softening): (Frame, f64),
@@ -179,8 +181,8 @@ impl TreeCall {
         }
     }
 
-    /// Walks these cells from now on. Of their bodies the first are the `inside` sinks in the cube,
-    /// the next the `outside` ones.
+    /// Sets the cells to walk. Their list of bodies begins with the `inside` sinks in the cube,
+    /// followed by the `outside` bodies.
     pub fn walk_over(&mut self, cells: Grafted<CellMoments>, (inside, outside): (usize, usize)) {
         let Grafted { cells, moments, bodies, absent, .. } = cells;
         self.tree.cells.cells = cells;
@@ -205,7 +207,7 @@ impl TreeCall {
         self.groups.ranges.par_iter().zip(least).map(of_group).collect()
     }
 
-    /// In the frame's units, and at least what the kernels need.
+    /// The squared softening in the frame's units, at least the minimum that the kernels need.
     pub fn softening_squared(&self) -> f32 {
         self.softening_squared
     }
@@ -221,15 +223,14 @@ impl TreeCall {
         self.groups.least_accelerations(&sizes, &Logarithms::of(&sizes))
     }
 
-    /// Their sizes.
+    /// The magnitudes of the sinks' accelerations in the frame's units, in the order of the groups.
     pub fn sizes(&self, acceleration: &[DVec3]) -> Vec<f64> {
         self.groups.sizes(acceleration, self.frame.acceleration_unit())
     }
 
-    /// Estimates of the least of these sizes in each group, and the number of interactions: the least
-    /// of [`SAMPLED`] sinks, attracted by leaves other than their own as points at their centres of
-    /// mass. Where neighbours in a leaf attract each other, estimates are too small, which only costs
-    /// time.
+    /// Estimates the least acceleration in each group from [`SAMPLED`] of its sinks; also returns
+    /// the number of interactions. Leaves attract as points at their centres of mass, and a sink's
+    /// own leaf not at all: estimates that are too small for that reason only cost time.
     ///
     /// # Errors
     /// [`crate::error::Error::Stopped`].
@@ -251,7 +252,7 @@ impl TreeCall {
             ranges: ranges.chain(outside).collect(),
         };
         let (mut cells, mut points) = (self.tree.cells.cells.clone(), Vec::new());
-        // The point of each body.
+        // For each body the index of its leaf's point.
         let mut point_of = vec![NONE; self.outside.0 as usize];
         let leaves = cells.iter_mut().zip(&self.tree.moments).filter(|(cell, _)| cell.is_leaf());
         for (leaf, moment) in leaves {
@@ -358,7 +359,7 @@ impl TreeCall {
         self.of_groups(&self.groups.ranges, &least, &self.rule(config, potential))
     }
 
-    /// What all groups share.
+    /// The parameters that all groups share.
     fn rule(&self, config: &TreeConfig, potential: bool) -> EvaluationRule {
         let (opening, order) = (config.walked(), config.moments);
         let (cells, moments) = (&self.tree.cells.cells, &self.tree.moments);
@@ -409,7 +410,7 @@ impl TreeCall {
         // SAFETY of all calls below: unavailable kernels cannot be constructed.
         let mut reach = block.reach(&rule.config, least);
         if rule.potential {
-            // Potentials are good to a few 10^-5, which quadrupoles left out on one side would spoil.
+            // Potentials have errors of a few 10^-5, which omitted quadrupoles would exceed.
             reach.near.allowance = 0.0;
         }
         unsafe { (self.loops.walk)(&rule.opened, &reach, lists) };
@@ -439,7 +440,7 @@ impl TreeCall {
         };
         unsafe { cells(&lists.cells, &rule.forces, &block, &mut sums, eps2) };
         let guard = self.softening_squared <= softening_squared(&self.frame, 0.0);
-        // One after another, so that tiles are full.
+        // Runs are concatenated, so that all tiles but the last are full.
         lists.places.clear();
         for &(first, count) in &lists.runs {
             lists.places.extend_from_slice(&self.tree.sorted[first as usize..][..count as usize]);

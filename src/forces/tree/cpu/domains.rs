@@ -1,8 +1,9 @@
-//! The tree over bodies that ranks share: every rank builds and walks the part of the tree that is
-//! its part of the curve (`forces/tree/domains/`).
+//! A tree distributed over ranks: each builds the cells of its part of the curve, and walks for the
+//! sinks there (`forces/tree/domains/`).
 //!
-//! Each rank moves a share of the bodies. They are sent to the ranks with their places on
-//! the curve, which send their forces back. The parts are cut by the costs of the last call.
+//! Which rank integrates a body does not depend on the curve. Each call sends the bodies to the
+//! ranks that own their places on the curve, and these return the forces. Parts are cut such that
+//! each has the same cost, as measured in the last call.
 
 use std::ops::Range;
 
@@ -31,37 +32,37 @@ use crate::forces::{Forces, Sources};
 use crate::frame::Frame;
 use crate::math::length;
 
-/// How generously a rank is sent cells.
+/// How many more cells than necessary are sent to a rank.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Generosity {
-    /// The most boxes that stand for its groups. 2,048 cost 64 kB a rank and make up to 39 % more
-    /// cells necessary than all groups by themselves; 512 up to 60 %.
+    /// Upper limit of the number of boxes by which a rank describes its groups. 2,048 take 64 kB
+    /// per rank and select up to 39 % more cells than one box per group, 512 up to 60 %.
     pub boxes: usize,
-    /// The factor on squared distances.
+    /// The factor on squared distances in the test that selects cells.
     pub margin: f32,
 }
 
-/// What is sent at first, and what in turn if a walk has missed a cell. 1 - 10^-5 covers what
-/// rounding may change in the test.
+/// The values of successive attempts: the next one is used if a walk has missed a cell. 1 - 10^-5
+/// covers rounding in the test.
 pub(super) const GENEROSITIES: [Generosity; 3] = [
     Generosity { boxes: 2048, margin: 1.0 - 1e-5 },
     Generosity { boxes: usize::MAX, margin: 1.0 - 1e-5 },
     Generosity { boxes: usize::MAX, margin: 0.8 },
 ];
 
-/// What the ranks have in common from one call to the next.
+/// The state of a distributed tree between calls.
 #[derive(Debug)]
 pub(super) struct RankDomains {
     pub ranks: Ranks,
-    /// What the forces on each of this rank's bodies cost at the last call.
+    /// For each body of this rank the cost of its forces in the last call, in interactions.
     costs: Vec<f32>,
     pub generosities: &'static [Generosity],
-    /// How often forces were computed again because a walk had missed a cell.
+    /// Number of evaluations that were repeated because a walk had missed a cell.
     pub repeats: usize,
 }
 
 impl RankDomains {
-    /// Of these ranks.
+    /// For a tree over the bodies of these ranks.
     pub fn new(ranks: Ranks) -> Self {
         Self { ranks, costs: Vec::new(), generosities: &GENEROSITIES, repeats: 0 }
     }
@@ -101,11 +102,11 @@ impl Totals for &Ranks {
 }
 
 impl HostTree {
-    /// The forces of the `sources` of all ranks on those of this one. Stores the interactions of all
-    /// ranks.
+    /// Computes the forces of the sources of all ranks on this rank's `sources`, and stores the
+    /// number of interactions of all ranks.
     ///
     /// # Errors
-    /// Bodies that no frame holds; [`Error::Stopped`]; a rank that cannot be reached.
+    /// Those of [`Frame::of_call_all`]; [`Error::Stopped`]; a rank that cannot be reached.
     pub(super) fn compute_shared(
         &mut self,
         domains: &mut RankDomains,
@@ -173,7 +174,8 @@ impl HostTree {
             }
             domains.costs[i] = answer.cost;
         }
-        // As on one rank, where a place that is NaN differs from itself.
+        // A single rank does not balance forces either if a position is NaN: it compares sinks with
+        // sources, and NaN differs from itself.
         match counts.iter().any(|count| count[0][3] > 0) {
             true => Ok(()),
             false => balance_over(&mut out.acceleration, sources.mass, &mut &ranks),
@@ -198,7 +200,7 @@ struct CurvePart {
     /// The bodies in the cube, in the order of the curve.
     bodies: Vec<Visitor>,
     places: Vec<PointMass>,
-    /// All bodies outside the cube. The last rank has them as sinks.
+    /// All bodies outside the cube, on every rank. They are sinks of the last rank.
     outside: Vec<Visitor>,
     has_outside: bool,
     cells: Cells,
@@ -211,8 +213,8 @@ struct CurvePart {
 }
 
 impl CurvePart {
-    /// Sends this rank's bodies to the ranks with their places and finds the cells of those that come. Collective,
-    /// as all here.
+    /// Sends this rank's bodies to the ranks that own their places on the curve, and finds the
+    /// cells over the bodies received. Collective, like all functions in this file.
     fn new(ranks: &Ranks, visitors: Vec<Visitor>) -> Result<Self> {
         let (rank, size) = (ranks.rank(), ranks.size());
         let places: Vec<PointMass> = visitors.iter().map(|body| body.place).collect();
@@ -239,7 +241,7 @@ impl CurvePart {
         drop(sent);
         let (mut keys, mut bodies) = along(&cube, received);
 
-        // Cuts go to whole groups: the first bodies of a part may belong to those before.
+        // Cuts are moved up to multiples of a group: the first bodies of a part go to ranks before.
         let counts = ranks.gather(&[bodies.len() as u64])?;
         let counts: Vec<usize> = counts.iter().map(|count| count[0] as usize).collect();
         let begin: usize = counts[..rank].iter().sum();
@@ -277,7 +279,7 @@ impl CurvePart {
         let has_outside = rank + 1 == size;
         let sinks = bodies.len() + if has_outside { outside.len() } else { 0 };
         let ranges = ranges(&scattered, bodies.len(), sinks);
-        // In leaves that cross, a body is not where the rank has it, but among those of the leaf.
+        // A sink in a leaf that crosses a cut is itself among the copied bodies of that leaf.
         let mut own: Vec<u32> = (0..sinks as u32).collect();
         for (place, number) in top.places.iter().zip(bodies.len() + outside.len()..) {
             if let Some(own) = own[..bodies.len()].get_mut((*place as usize).wrapping_sub(begin)) {
@@ -363,7 +365,7 @@ impl CurvePart {
         ))
     }
 
-    /// What is sent to the rank that moves each sink.
+    /// The forces to return, by the rank that moves the sink.
     fn answers(&self, found: &[OfGroup], shares: &[Range<usize>]) -> Vec<Vec<ReturnedForces>> {
         let mut answers = vec![Vec::new(); shares.len()];
         let each = found.iter().flat_map(|group| {
@@ -408,7 +410,7 @@ fn common(
         leaves().map(|(cell, _)| cell.bodies(keys, begin, places).to_vec()).collect();
     let mut of_leaves = vec![Vec::new(); own.len()];
     for part in ranks.gather(&own.concat())? {
-        // The leaves that a rank has a part of follow each other.
+        // A rank sends its bodies of all these leaves in the order of the curve: fill one by one.
         let mut rest = &part[..];
         for (leaf, (_, count)) in of_leaves.iter_mut().zip(leaves()) {
             let (some, left) = rest.split_at(rest.len().min(count - leaf.len()));
@@ -423,7 +425,8 @@ fn common(
     Ok(Top::new(&crossing, of_leaves.concat(), &roots, LEAF))
 }
 
-/// Which groups of a part are scattered, given the keys just before it and behind it.
+/// Which groups of a part are scattered; `before` and `next` are the keys of its neighbours'
+/// nearest bodies.
 fn scattered(
     ranks: &Ranks,
     cube: &Cube,

@@ -104,8 +104,8 @@ pub(super) unsafe fn expand<V: LanesF32>(
     }
 }
 
-/// Centre, mass, three times the second moments and their trace of up to a vector of cells; behind
-/// the last one copies of it without mass.
+/// Centre, mass, three times the second moments and their trace of up to a vector of cells, padded
+/// with massless copies of the last one.
 #[inline(always)]
 fn gathered<V: LanesF32>(cells: &[u32], forces: &[CellForce]) -> [[f32; PACK]; 11] {
     let mut fields = [[0.0; PACK]; 11];

@@ -20,7 +20,7 @@ const FLOOR: f64 = 1e-3;
 /// 1 in a sum of logarithms.
 const LOGARITHM_UNIT: f64 = (1 << 20) as f64;
 
-/// Smaller accelerations count as this.
+/// Lower bound of accelerations in the mean.
 const LEAST: f64 = f64::from_bits((1023 - 100) << 52);
 
 /// The logarithmic mean of accelerations, from sums of integers, which do not depend on the order.
@@ -34,7 +34,7 @@ pub(super) struct Logarithms {
 }
 
 impl Logarithms {
-    /// Of the finite ones among these.
+    /// The mean of the finite values among `sizes`.
     pub fn of(sizes: &[f64]) -> Self {
         let both = |a: Self, b: Self| Self { sum: a.sum + b.sum, count: a.count + b.count };
         let known = sizes.par_iter().filter(|size| size.is_finite());
@@ -93,14 +93,14 @@ impl Groups {
         Self { order, sorted, ranges }
     }
 
-    /// The sizes of the sinks' accelerations, which are given in the bodies' own order, in the order
-    /// here and in this unit.
+    /// The sizes of the sinks' accelerations, which are given in the bodies' own order, in the
+    /// order here and in this unit.
     pub fn sizes(&self, acceleration: &[DVec3], unit: f64) -> Vec<f64> {
         self.order.par_iter().map(|i| length(acceleration[*i as usize] / unit)).collect()
     }
 
-    /// The least of the sinks' accelerations in each group, and at least a thousandth of their mean.
-    /// `sizes` are those known, in the order of the sinks here, in the frame's units.
+    /// The least of the sinks' accelerations in each group, and at least a thousandth of their
+    /// mean. `sizes` are those known, in the order of the sinks here, in the frame's units.
     pub fn least_accelerations(&self, sizes: &[f64], mean: &Logarithms) -> Vec<f64> {
         let floor = FLOOR * mean.mean();
         let least = |range: &Range<usize>| {

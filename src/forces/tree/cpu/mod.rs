@@ -66,9 +66,9 @@ impl CpuTree {
     }
 
     /// The same for single evaluations: where no accelerations are known, those that the rule
-    /// `acceleration` needs are estimated from a few bodies of each group instead of computed for all.
-    /// On 100,000 bodies the estimates take 3 % of the time, computing them half of it, and errors
-    /// are the same. Ranks do not share such an evaluation.
+    /// `acceleration` needs are estimated from a few bodies of each group instead of computed for
+    /// all. On 100,000 bodies the estimates take 3 % of the time, computing them half of it, and
+    /// errors are the same. Ranks do not share such an evaluation.
     pub fn estimating(mut self) -> Self {
         self.evaluator.estimates = true;
         self

@@ -26,7 +26,7 @@ pub(super) struct Opened {
     /// Lower and upper corners of the boxes, if the rule needs them.
     corners: Option<[[Vec<f32>; 3]; 2]>,
     cells: Vec<Cell>,
-    /// The number of a cell that stands for those that were not sent here; none has `u32::MAX`.
+    /// See [`Opened::new`]; `u32::MAX` if there is no such cell.
     absent: u32,
 }
 
@@ -61,7 +61,7 @@ pub struct InteractionLists {
     pub runs: Vec<(u32, u32)>,
     /// The bodies of the runs and the points, as the kernel reads them.
     pub(super) places: Vec<PointMass>,
-    /// Cells that would have been opened but whose children or bodies are not here.
+    /// Number of cells that the walk had to open but whose contents this rank has not received.
     pub missing: u32,
     /// Children still to be tested: first cell and count.
     stack: Vec<(u32, u32)>,
@@ -75,8 +75,8 @@ impl InteractionLists {
 }
 
 impl Opened {
-    /// Cells and their moments for this rule; `absent` is the number of the cell that stands for those
-    /// that were not sent here.
+    /// Cells and their moments for this rule. `absent` is the number of the placeholder that is the
+    /// only child of each cell whose contents were not received.
     pub fn new(
         cells: &[Cell],
         moments: &[CellMoments],
@@ -152,11 +152,12 @@ impl Opened {
         critical >= 0.0 && !accepted
     }
 
-    /// What becomes of each of the eight cells from `first` on, of which `count` are there.
+    /// Classifies eight cells from `first` on, of which only the first `count` are siblings to
+    /// test.
     #[inline(always)]
     fn verdicts(&self, first: usize, count: u32, group: &SinkReach) -> Verdicts {
         let eight = |column: &Vec<f32>| eight(column, first);
-        // No `map`, which may be left as a call.
+        // Not by `map`, which is not always inlined.
         let [x, y, z] = &self.centre;
         let centre = [eight(x), eight(y), eight(z)];
         let (critical, radius_squared) = (eight(&self.critical), eight(&self.radius_squared));
@@ -206,7 +207,7 @@ fn eight(column: &[f32], first: usize) -> [f32; CHILDREN] {
     lanes[0]
 }
 
-/// For each of eight cells 1 in one of the lists, or in none.
+/// The classes of eight cells: each is 1 in at most one of the arrays.
 #[derive(Default)]
 struct Verdicts {
     opened: [u32; CHILDREN],
@@ -215,21 +216,21 @@ struct Verdicts {
     cells: [u32; CHILDREN],
 }
 
-/// A list to which entries are appended without a branch: each is written, and the length grows if
-/// it is kept. A branch on what a cell is would be mispredicted at every other cell.
+/// A list to which entries are appended without a branch: each is written, but the length grows
+/// only if it is to stay. A branch on a cell's class would be mispredicted for every other cell.
 struct Appended<'a, T> {
     entries: &'a mut Vec<T>,
     length: usize,
 }
 
 impl<'a, T: Copy + Default> Appended<'a, T> {
-    /// Over what is in the list.
+    /// Overwrites the list from its start, reusing its memory.
     #[inline(always)]
     fn new(entries: &'a mut Vec<T>) -> Self {
         Self { entries, length: 0 }
     }
 
-    /// Room for the entries of a turn.
+    /// Makes room for the entries of eight cells.
     #[inline(always)]
     fn reserve(&mut self) {
         if self.entries.len() < self.length + CHILDREN {

@@ -9,10 +9,10 @@ use super::super::{GROUP, Key};
 /// Bodies that all ranks together send to choose the cuts.
 const SAMPLES: usize = 1 << 16;
 
-/// The fewest of one rank.
+/// The least number of samples per rank.
 const FEWEST_SAMPLES: usize = 256;
 
-/// What a body costs besides its interactions, in interactions: sorting, its share of the cells.
+/// The cost of sorting a body and of building its share of the cells, in interactions.
 pub const BUILDING: f32 = 60.0;
 
 /// A body by which cuts are chosen.
@@ -30,8 +30,8 @@ pub fn stride(n: usize, ranks: usize) -> usize {
     n.div_ceil((SAMPLES / ranks).max(FEWEST_SAMPLES)).max(1)
 }
 
-/// The first keys of all parts but the first, so that all have about equal costs, from sampled
-/// bodies.
+/// The first key of each part but the first, such that the samples' costs are about equal in all
+/// parts.
 pub fn cuts(mut samples: Vec<Sample>, parts: usize) -> Vec<Key> {
     samples.sort_unstable_by(|a, b| a.key.cmp(&b.key).then(a.cost.total_cmp(&b.cost)));
     let total: f64 = samples.iter().map(|sample| f64::from(sample.cost)).sum();
@@ -50,8 +50,8 @@ pub fn part_of(cuts: &[Key], key: Key) -> usize {
     cuts.partition_point(|cut| *cut <= key)
 }
 
-/// The ranges along the whole curve of parts with these numbers of bodies, after their ends have been
-/// moved to the next multiples of [`GROUP`]: at most `GROUP - 1` bodies go over each.
+/// The ranges of bodies along the curve for parts of these lengths, with each end rounded up to a
+/// multiple of [`GROUP`]: at most `GROUP - 1` bodies change sides at each cut.
 pub fn parts(counts: &[usize]) -> Vec<Range<usize>> {
     let total: usize = counts.iter().sum();
     let mut end = 0;

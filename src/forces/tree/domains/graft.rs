@@ -1,4 +1,5 @@
-//! What other ranks need of a part, as a message, and the cells that a rank walks.
+//! Locally essential trees: packs the cells that another rank needs into a message, and joins
+//! received cells to a rank's own.
 
 use bytemuck::{Pod, cast_slice, pod_collect_to_vec};
 
@@ -57,7 +58,7 @@ pub fn pack<M: Pod>(
     parts.concat()
 }
 
-/// A message as it was sent.
+/// The contents of a message.
 struct Received<M> {
     roots: Vec<u32>,
     cells: Vec<PackedCell>,
@@ -91,17 +92,17 @@ fn damaged() -> Error {
     )
 }
 
-/// The cells and bodies that a rank walks.
+/// The locally essential tree of a rank: all cells and bodies that its walks read.
 #[derive(Clone, Debug)]
 pub struct Grafted<M> {
-    /// The common cells, the rank's own, those received, and one that stands for what was not sent.
+    /// The common cells, the rank's own, those received, and last the placeholder `absent`.
     pub cells: Vec<Cell>,
     /// Their payloads; zero for the last.
     pub moments: Vec<M>,
     /// The rank's own bodies, those outside the cube, those of common leaves, those received.
     pub bodies: Vec<PointMass>,
-    /// The number of the cell that stands for what was not sent: a walk that comes to it would have
-    /// opened one of these.
+    /// The number of the placeholder: the only child of each cell whose contents were not received.
+    /// A walk that reaches it lacks a cell.
     pub absent: u32,
     /// Numbers of cells and bodies received.
     pub received: [usize; 2],
@@ -178,9 +179,9 @@ impl<M: Pod> Grafted<M> {
         Ok(all)
     }
 
-    /// A received cell, whose first child or body in its message is `first`, where those of the
-    /// message begin at `cells` and `bodies`. If these were not sent, the cell that stands for them
-    /// is its only child.
+    /// A received cell with its number of the first child or body converted: `first` counts in its
+    /// message, whose cells begin at `cells` and bodies at `bodies`. If these were not sent, its
+    /// only child is the placeholder.
     fn absent_or(&self, cell: Cell, first: u32, cells: u32, bodies: u32) -> Cell {
         match (first, cell.is_leaf()) {
             (NOT_SENT, _) => Cell { child: self.absent, children: 1, ..cell },

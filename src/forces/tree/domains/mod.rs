@@ -7,18 +7,19 @@
 //! - the curve is cut at multiples of [`GROUP`](super::GROUP) bodies, so that groups are the same
 //!   ([`cut`]);
 //! - cells are those of all keys: with [`LEAF`](super::LEAF) keys of the neighbours on either side
-//!   each rank finds the cells that begin at its bodies ([`Cells::of_part`](super::Cells::of_part));
+//!   each rank finds the cells that begin at its bodies
+//!   ([`Cells::of_part`](super::Cells::of_part));
 //! - cells that reach over a cut are summed from all their children or bodies, on all ranks alike
 //!   ([`top`]);
 //! - sums over all bodies are of integers.
 //!
-//! What the groups of another rank open is found with a few boxes around them that accept no cell
-//! that one of their groups opens ([`select`]), sent to it, and joined to its own cells ([`graft`]).
-//! A walk that would open a cell that was not sent counts it; the forces are then computed again
-//! with more. So correctness does not depend on the choice.
+//! Each rank describes its groups to the others by a few boxes that open at least the cells that
+//! the groups open ([`select`]). These cells are sent to it and joined to its own, which gives its
+//! locally essential tree ([`graft`]). A walk counts the cells that it lacks; if there are any, the
+//! forces are computed again with more cells. So the results do not depend on the choice of boxes.
 //!
-//! These functions know nothing of threads and networks; payloads are what a cell has besides its
-//! bodies and children.
+//! These functions are independent of threads and networks. The payload of a cell is its data
+//! besides bodies and children.
 
 pub mod cut;
 pub mod graft;
@@ -35,9 +36,9 @@ use super::PointMass;
 pub struct Visitor {
     /// Position and mass in the frame.
     pub place: PointMass,
-    /// The size of its last acceleration in the frame; NaN if it is not known.
+    /// The magnitude of its last acceleration in the frame's units; NaN if it is not known.
     pub strength: f64,
-    /// What its forces cost at the last step, in interactions.
+    /// The cost of its forces in the last step, in interactions.
     pub cost: f32,
     /// Its number among all bodies.
     pub number: u32,

@@ -22,8 +22,8 @@ pub struct SinkBox {
 }
 
 impl SinkBox {
-    /// Around both. A cell that it accepts is accepted by each of them: its distance to a cell is
-    /// no larger than theirs, its reach no greater.
+    /// The box around both. A cell that it accepts is accepted by both: its distance to a cell is
+    /// at most theirs, and its reach is their minimum.
     fn with(self, other: Self) -> Self {
         Self {
             lower: std::array::from_fn(|axis| self.lower[axis].min(other.lower[axis])),
@@ -39,9 +39,9 @@ impl SinkBox {
     }
 }
 
-/// At most `most` boxes around these, which are in the order of the curve: the largest box is
-/// divided first. (Boxes of equal numbers of groups make three to seven times as many cells
-/// necessary, since those of the outskirts enclose the core.)
+/// At most `most` boxes that cover `groups`, which are in the order of the curve: the largest box
+/// is divided first. (Boxes of equal numbers of groups select three to seven times as many cells,
+/// since those of the outskirts enclose the core.)
 pub fn boxes(groups: &[SinkBox], most: usize) -> Vec<SinkBox> {
     if groups.len() <= most {
         return groups.to_vec();
@@ -69,8 +69,8 @@ pub fn boxes(groups: &[SinkBox], most: usize) -> Vec<SinkBox> {
     whole
 }
 
-/// For each cell of a part whether one of `boxes` opens it, where `opens` says so of a cell's number
-/// and a box. A cell inside one that is not opened is not either.
+/// For each cell of a part whether one of `boxes` opens it. `opens` is the test of a cell's number
+/// and a box; no descendant of a cell that is not opened is opened.
 pub fn select(
     cells: &Cells,
     boxes: &[SinkBox],

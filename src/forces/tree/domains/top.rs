@@ -1,10 +1,10 @@
-//! The cells that reach over a cut, and their children: the same on all ranks.
+//! The common cells: those that reach over a cut, and their children. All ranks have all of them.
 
 use bytemuck::{Pod, Zeroable};
 
 use super::super::{Cell, Cells, Crossing, Key, LEVELS, NO_PARENT, PointMass};
 
-/// A cell of which all ranks know: one that crosses, by the rank in whose part it begins.
+/// A cell that reaches over a cut, as the rank in whose part it begins sends it to all.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 pub struct Announced {
@@ -17,7 +17,8 @@ pub struct Announced {
 }
 
 impl Announced {
-    /// Of a part that begins at body `begin` of the whole curve and has these `keys`.
+    /// The message about `crossing`, a cell of the part that begins at body `begin` of the whole
+    /// curve and has these `keys`.
     pub fn of(crossing: Crossing, keys: &[Key], begin: usize) -> Self {
         let Crossing { first, level } = crossing;
         Self { key: keys[first as usize], level, first: first + begin as u32 }
@@ -36,7 +37,8 @@ impl Announced {
         &bodies[own..][..self.count(keys, begin)]
     }
 
-    /// Whether it is a leaf if it has `count` bodies, and leaves hold up to `leaf`.
+    /// Whether it is a leaf: `count` is its number of bodies on all ranks, `leaf` the most in a
+    /// leaf.
     pub fn is_leaf(&self, count: usize, leaf: usize) -> bool {
         count <= leaf || self.level == LEVELS
     }
@@ -78,22 +80,23 @@ pub struct Top<M> {
     pub owners: Vec<Option<(usize, usize)>>,
     /// The bodies of leaves that cross.
     pub bodies: Vec<PointMass>,
-    /// The place of each of them along the whole curve.
+    /// Their positions along the whole curve.
     pub places: Vec<u32>,
 }
 
-/// How payloads are summed.
+/// Payloads that can be summed up the tree.
 pub trait Summed: Pod {
-    /// From the children, in the order of the curve.
+    /// The payload of a cell with these children, in the order of the curve.
     fn of_children(children: &[Self]) -> Self;
 
-    /// From the bodies, in the order of the curve.
+    /// The payload of a leaf with these bodies, in the order of the curve.
     fn of_bodies(bodies: &[PointMass]) -> Self;
 }
 
 impl<M: Summed> Top<M> {
-    /// From the crossing cells of all parts with their numbers of bodies, the bodies of those that
-    /// are leaves, of up to `leaf`, one after another, and the roots of each part with their payloads.
+    /// The common cells, from the crossing cells of all parts with their numbers of bodies, the
+    /// concatenated `bodies` of those that are leaves (of up to `leaf`), and the roots of each part
+    /// with their payloads.
     pub fn new(
         crossing: &[(Announced, usize)],
         bodies: Vec<PointMass>,
@@ -108,7 +111,7 @@ impl<M: Summed> Top<M> {
                 along.extend(cell.first..cell.first + count as u32);
             }
             let (level, parent) = (cell.level, NO_PARENT);
-            // Its number among the cells is not known yet: the place on the curve meanwhile.
+            // `child` holds the position on the curve until the cells are sorted by it.
             let cell =
                 Cell { first, count: count as u32, level, parent, child: cell.first, children: 0 };
             found.push((cell, None));

@@ -56,13 +56,13 @@ pub struct TreeBuffers {
     /// The start of the records of sinks that walk one by one, and the number of groups there is
     /// room for.
     pub singles: (u32, u32),
-    /// What only a part of a tree has.
+    /// Present if the tree is a part of one.
     pub(super) part: Option<PartBuffers>,
     /// [`TreeState`].
     pub state: wgpu::Buffer,
     pub(super) tally: wgpu::Buffer,
-    /// `array<vec2<u32>>`: the keys' lower 31 bits and upper 32, along the curve after the sort. In a
-    /// part of a tree those of the neighbours stand before and after them.
+    /// `array<vec2<u32>>`: the keys' lower 31 bits and upper 32, along the curve after the sort. In
+    /// a part of a tree those of the neighbours stand before and after them.
     pub keys: wgpu::Buffer,
     /// `array<u32>`: the bodies' indices along the curve.
     pub order: wgpu::Buffer,
@@ -73,8 +73,8 @@ pub struct TreeBuffers {
     pub built_at: wgpu::Buffer,
     /// Whether such a tree exists.
     pub(super) is_reused: AtomicBool,
-    /// `array<u32>`: the far cells of each group of a dispatch, [`FAR_LENGTH`] words; small if there
-    /// are none.
+    /// `array<u32>`: the far cells of each group of a dispatch, [`FAR_LENGTH`] words; small if
+    /// there are none.
     pub(super) far_cells: wgpu::Buffer,
     /// The number of groups there is room for.
     pub(super) far_groups: u32,
@@ -96,13 +96,13 @@ pub struct TreeBuffers {
     pub cell_box: wgpu::Buffer,
 }
 
-/// What a part of a tree has besides.
+/// Additional buffers of a part of a tree.
 #[derive(Debug)]
 pub(super) struct PartBuffers {
     /// The keys and bodies that are sorted, without those of other ranks.
     pub keys: wgpu::Buffer,
     pub order: wgpu::Buffer,
-    /// [`TreeState`] of the cells of which all ranks know.
+    /// [`TreeState`] of the common cells (`forces/tree/domains/top.rs`).
     pub top_state: wgpu::Buffer,
     /// `array<u32>`: groups that bodies of other ranks make scattered.
     pub scattered: wgpu::Buffer,
@@ -111,7 +111,7 @@ pub(super) struct PartBuffers {
     pub cells: u32,
 }
 
-/// Room in a part for what belongs to other ranks.
+/// Capacities in a part for bodies and cells of other ranks, and for messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReceivedRoom {
     /// Bodies that are received, outside the cube, or in common leaves.
@@ -123,8 +123,9 @@ pub struct ReceivedRoom {
 }
 
 impl ReceivedRoom {
-    /// To begin with, for a part with room for `count` of `all` bodies, one of `parts`: of received
-    /// bodies and cells there are a few hundredths as many as own ones; of few, all.
+    /// The initial capacities of one of `parts` parts, with room for `count` of `all` bodies.
+    /// Typically a part receives a few percent as many bodies and cells as it has; with few bodies,
+    /// all others.
     pub fn first(count: u32, all: u32, parts: usize) -> Self {
         let bodies = all.min(count / 16 + (1 << 16)) + (1 << 12);
         let most = 5 * u64::from(TreeBuffers::reserve_for(count)) + u64::from(count);
@@ -132,7 +133,7 @@ impl ReceivedRoom {
         Self { bodies, cells: bodies.min(1 << 16), message: message as u32 + 64 }
     }
 
-    /// Room for both, with a tenth to spare where there is more in the other.
+    /// Grows capacities that are below `needed` to a tenth more than that.
     #[must_use]
     pub fn with(self, needed: Self) -> Self {
         let more = |have: u32, needed: u32| if needed > have { needed + needed / 10 } else { have };
@@ -156,8 +157,7 @@ struct BufferEntries {
 /// The most keys of other ranks before and after those of a part: twice the largest leaf.
 pub(super) const EDGE_KEYS: u32 = 1024;
 
-/// Room for the cells of which all ranks know, before those of a part: 8 children each of 21 cells
-/// at a cut.
+/// Capacity for common cells, which precede those of a part: 8 children each of 21 cells at a cut.
 pub(super) const TOP_CELLS: u32 = 1 << 14;
 
 impl TreeBuffers {

@@ -91,9 +91,9 @@ struct BuildKernels {
     write: BoundKernel,
     rank: BoundKernel,
     link: BoundKernel,
-    /// Of leaves, and of the cells of one level.
+    /// For leaves, and for the inner cells of one level.
     moments: [BoundKernel; 2],
-    /// The same for the cells of which all ranks know, in a part of a tree.
+    /// The same for the common cells, in a part of a tree.
     top_moments: Option<[BoundKernel; 2]>,
     /// Subtracts an external field from the accelerations of the last step.
     own: Option<BoundKernel>,
@@ -437,8 +437,8 @@ impl Build {
         self.moments((pass, params), &self.kernels.moments, self.base.reserve, levels);
     }
 
-    /// Records the moments of `cells` cells of which all ranks know, from those that are complete;
-    /// those above `levels` have children.
+    /// Records the moments of the `cells` common cells, from those that are complete; those above
+    /// `levels` have children.
     pub(super) fn record_top_moments(
         &self,
         pass: &mut wgpu::ComputePass<'_>,
@@ -482,8 +482,8 @@ impl Build {
         }
     }
 
-    /// Records the sum of the logarithms of the sinks' accelerations, if the rule uses them. Those of
-    /// the last step are those of [`Build::record_own`].
+    /// Records the sum of the logarithms of the sinks' accelerations, if the rule uses them. Those
+    /// of the last step are those of [`Build::record_own`].
     pub(super) fn record_strengths(
         &self,
         pass: &mut wgpu::ComputePass<'_>,

@@ -5,7 +5,7 @@ use super::{TreeForces, TreeResources, Walk, WalkVariant};
 use crate::error::Result;
 use crate::gpu::{Gpu, Params, read, storage};
 
-/// What the far cells of a tree's groups do.
+/// The far cells of a tree's groups, and their forces alone.
 #[derive(Clone, Debug)]
 pub struct FarForces {
     /// For each group along the curve its far cells, in the order in which they are added.

@@ -98,7 +98,7 @@ impl WalkVariant {
         let u = self.shape.unroll;
         let quadrupole = self.order == MultipoleOrder::Quadrupole;
         let (expands, share) = (self.expands, self.output == WalkOutput::Share);
-        // Potentials are good to a few 10^-5, which quadrupoles left out on one side would spoil.
+        // Potentials have errors of a few 10^-5, which omitted quadrupoles would exceed.
         let points = quadrupole && self.rule == "acceleration" && !potential;
         let rule = self.rule;
         let near_squared = NEAR_SQUARED.to_string();

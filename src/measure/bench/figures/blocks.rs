@@ -32,8 +32,8 @@ const QUARTER: f64 = 0.25;
 const WHOLE: f64 = 1.0;
 /// The longest step; bodies are synchronised at its multiples.
 const DT_MAX: f64 = 1.0 / 16.0;
-/// The time between two checks of whether to stop a run: on the host blocks end much more often, on a
-/// device the host waits for each slice.
+/// The time between two checks of whether to stop a run: on the host blocks end much more often, on
+/// a device the host waits for each slice.
 const HOST_SLICE: f64 = DT_MAX / 64.0;
 const DEVICE_SLICE: f64 = DT_MAX / 4.0;
 /// The largest fraction of the figure's time for a single run: if the noise of a precision drives

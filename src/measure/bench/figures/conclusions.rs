@@ -51,7 +51,8 @@ pub(super) fn trend_of_optimum(x: &str, own: &[&Record]) -> Vec<String> {
     vec![format!("The best {x} here {words}: {}", list.join(", "))]
 }
 
-/// The fastest series at each number of bodies, in one sentence for neighbouring numbers with the same.
+/// The fastest series at each number of bodies, in one sentence for neighbouring numbers with the
+/// same.
 pub(super) fn fastest_at_each_size(own: &[&Record], _: &[Record]) -> Vec<String> {
     let mut sizes = grouped(own.iter().map(|record| (record.sinks, *record)));
     sizes.sort_by_key(|(n, _)| *n);
@@ -162,7 +163,8 @@ fn along(series: &str, x: &str, curve: &[&Record]) -> Option<(String, f64)> {
     Some((line, most.x))
 }
 
-/// How far the model's predictions are from the measurements, and what the largest difference is due to.
+/// How far the model's predictions are from the measurements, and what the largest difference is
+/// due to.
 pub fn model(rows: &[&Record]) -> Vec<String> {
     let known = rows.iter().filter_map(|row| {
         let predicted = row.predicted_per_sec.filter(|rate| *rate > 0.0)? / 1e9;

@@ -1,6 +1,6 @@
 //! The figures. Each is a description: the points that are timed, how their records are drawn, and
-//! what is concluded. A new one is a [`Figure`], a line in [`FIGURES`], and its title and how to read
-//! it in `report/figures.toml`.
+//! what is concluded. A new one is a [`Figure`], a line in [`FIGURES`], and its title and how to
+//! read it in `report/figures.toml`.
 
 #[cfg(not(target_arch = "wasm32"))]
 use super::BenchSession;

@@ -1,4 +1,5 @@
-//! The roofline: rate against flops per byte, with kernels on it (Williams, Waterman and Patterson 2009).
+//! The roofline: rate against flops per byte, with kernels on it (Williams, Waterman and Patterson
+//! 2009).
 
 use super::ceilings::ceilings_of;
 use super::curves::{curves, gflops, of};

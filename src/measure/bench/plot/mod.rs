@@ -137,7 +137,8 @@ impl Plot {
         self.svg_of_width(svg::WIDTH)
     }
 
-    /// The same for a place `width` pixels wide, such as a phone's; from 600 on a page enlarges the whole.
+    /// The same for a place `width` pixels wide, such as a phone's; from 600 on a page enlarges the
+    /// whole.
     pub fn svg_of_width(&self, width: f64) -> String {
         let width = if width < svg::NARROW { width.max(300.0) } else { svg::WIDTH };
         match self {

@@ -40,7 +40,8 @@ impl Svg {
         (svg, TITLE + TITLE_LINE * (lines.len() - 1) as f64)
     }
 
-    /// Text centred at `at`, in lines below each other that are no wider than `room`; returns the height of the further ones.
+    /// Text centred at `at`, in lines below each other that are no wider than `room`; returns the
+    /// height of the further ones.
     pub fn lines(&mut self, at: (f64, f64), room: f64, text: &str) -> f64 {
         let lines = wrapped(text, 13.0, room);
         for (k, line) in lines.iter().enumerate() {

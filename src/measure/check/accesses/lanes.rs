@@ -1,4 +1,5 @@
-//! Runs a kernel's text on the host, all threads of a workgroup in step: enough of WGSL for kernels of all pairs.
+//! Runs a kernel's text on the host, all threads of a workgroup in step: enough of WGSL for kernels
+//! of all pairs.
 
 use std::collections::HashMap;
 
@@ -9,8 +10,9 @@ use naga::{
 
 use super::{Access, Recorder};
 
-/// Beyond this number of evaluations of expressions, by all threads, a loop counts as endless: this number for each
-/// pair of a sink and a source (the chapter's kernel takes 30), but at least [`LEAST`].
+/// Beyond this number of evaluations of expressions, by all threads, a loop counts as endless: this
+/// number for each pair of a sink and a source (the chapter's kernel takes 30), but at least
+/// [`LEAST`].
 const PER_PAIR: usize = 100;
 /// The bound for kernels with few pairs.
 const LEAST: usize = 10_000_000;
@@ -75,7 +77,8 @@ struct CallFrame<'m> {
     is_entry: bool,
 }
 
-/// Which threads go on, and which leave or repeat the loop around them.
+/// Which threads continue with the next statement, break out of the enclosing loop, or start its
+/// next iteration.
 struct Flow {
     next: Lanes<bool>,
     broke: Lanes<bool>,

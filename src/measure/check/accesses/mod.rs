@@ -1,5 +1,6 @@
-//! What the threads of a user's own kernel touch, found by running its text on the host: races, accesses outside of a buffer,
-//! barriers that not all threads reach, conflicts of banks, and lines of memory. Software adapters show none of these.
+//! What the threads of a user's own kernel touch, found by running its text on the host: races,
+//! accesses outside of a buffer, barriers that not all threads reach, conflicts of banks, and lines
+//! of memory. Software adapters show none of these.
 
 mod lanes;
 
@@ -100,7 +101,8 @@ pub fn accesses(name: &str, text: &str) -> Result<Accesses> {
     let module = naga::front::wgsl::parse_str(text).map_err(|error| failed(error.to_string()))?;
     let entry = module.entry_points.iter().find(|entry| entry.name == "main");
     let entry = entry.ok_or_else(|| failed("has no entry point 'main'".to_owned()))?;
-    // Three tiles, the last of them not full, in each slice; two workgroups of sinks, the last not full.
+    // Three tiles, the last of them not full, in each slice; two workgroups of sinks, the last not
+    // full.
     let tile = config.tile();
     let sources = (2 * tile + 3) * config.s;
     let sinks = config.sinks_per_workgroup() + config.sinks_per_workgroup().div_ceil(2);
@@ -434,7 +436,8 @@ mod memory_tests {
             recorder.together(&all);
             recorder.worst(in_workgroup)
         };
-        // One address serves all; neighbours share lines and use all banks; a stride of 128 bytes uses 4 banks of 32.
+        // One address serves all; neighbours share lines and use all banks; a stride of 128 bytes
+        // uses 4 banks of 32.
         assert_eq!(turns(0, true), Turns { taken: 1, least: 1 });
         assert_eq!(turns(16, true), Turns { taken: 4, least: 4 });
         assert_eq!(turns(128, true), Turns { taken: 32, least: 4 });

@@ -128,8 +128,8 @@ impl BuiltTree {
         Ok(())
     }
 
-    /// Compares what the expansions of far cells do with the same sums in f64, for the forces of the
-    /// last evaluation.
+    /// Compares what the expansions of far cells do with the same sums in f64, for the forces of
+    /// the last evaluation.
     ///
     /// # Errors
     ///

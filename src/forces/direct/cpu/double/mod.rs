@@ -122,7 +122,7 @@ impl CpuDouble {
         let names = ["set_sources and update_sources", "set_moving and update_moving"];
         let (expected, given) = (names[usize::from(self.moves)], names[usize::from(moves)]);
         Err(Error::value(
-            "the way to replace some sources",
+            "the call to replace some sources",
             given,
             format!("{expected}, as for all"),
         ))

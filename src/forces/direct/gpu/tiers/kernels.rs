@@ -134,12 +134,12 @@ impl EvaluationBuffers {
         if let Some((_, bound)) = self.bound.iter().find(|(known, _)| *known == variant) {
             return Ok(bound.clone());
         }
-        let bound = self.bind_anew(gpu, kernels, batch)?;
+        let bound = self.create_bound(gpu, kernels, batch)?;
         self.bound.push((variant, bound.clone()));
         Ok(bound)
     }
 
-    fn bind_anew(
+    fn create_bound(
         &self,
         gpu: &Gpu,
         kernels: &VariantKernels,

@@ -159,9 +159,9 @@ fn neighbour(row: &[u32], variant: &DirectVariant, which: usize) -> u32 {
     }
 }
 
-/// The lists of `n` sinks, at a stride of `each` entries, of which `requested` at most were requested.
-/// The device also lists sources whose distance rounds to the radius; those outside are removed and
-/// not counted.
+/// The lists of `n` sinks, at a stride of `each` entries, of which `requested` at most were
+/// requested. The device also lists sources whose distance rounds to the radius; those outside are
+/// removed and not counted.
 pub(super) fn lists(
     copied: &[&[u32]],
     variant: &DirectVariant,

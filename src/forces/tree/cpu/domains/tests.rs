@@ -10,8 +10,8 @@ use crate::forces::test_bodies::Random;
 use crate::forces::tree::{CpuTree, Opening};
 use crate::forces::{ForceEngine, Identity, Interfaces, Outputs, Sinks, TestBodies};
 
-/// Forces of several calls on the bodies of a rank, which bodies these are, and how often forces were
-/// computed again.
+/// Forces of several calls on the bodies of a rank, which bodies these are, and how often forces
+/// were computed again.
 type Answers = (Vec<Forces>, Range<usize>, usize);
 
 /// The bodies of each rank: uneven shares, and one rank without bodies.

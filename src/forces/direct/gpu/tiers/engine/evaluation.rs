@@ -29,8 +29,8 @@ const SLOWEST_SENDING: f64 = 1e9;
 pub struct Evaluation {
     /// Number of sinks.
     pub count: usize,
-    /// The range of all sinks that these are, and the number of all, if the outputs have entries for
-    /// all.
+    /// The range of all sinks that these are, and the number of all, if the outputs have entries
+    /// for all.
     pub among: Option<(Range<usize>, usize)>,
     /// Positions of sinks, if the host has to compute distances.
     pub sinks: Vec<DVec3>,

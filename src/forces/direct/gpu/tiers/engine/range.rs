@@ -53,8 +53,8 @@ pub fn with_index_offset(first: usize, error: Error) -> Error {
     }
 }
 
-/// Moves the outputs of the sinks `range` to their entries among those of `all` sinks. `outputs` and
-/// `lists` say what was requested.
+/// Moves the outputs of the sinks `range` to their entries among those of `all` sinks. `outputs`
+/// and `lists` say what was requested.
 pub(super) fn place(
     out: &mut Forces,
     range: &Range<usize>,
