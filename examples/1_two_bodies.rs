@@ -8,10 +8,8 @@ use gravitile::scene::Scene;
 use gravitile::sim::{Settings, Simulation};
 
 fn main() -> Result<()> {
-    let bodies = Scene::builtin("two-body")?.build()?;
-    let period = std::f64::consts::TAU;
-    let settings = Settings { softening: 0.0, dt: period / 1000.0, ..Settings::default() };
-    let mut sim = Simulation::new(bodies, settings)?;
+    let scene = Scene::builtin("two-body")?;
+    let mut sim = Simulation::new(scene.build()?, Settings::of(&scene)?)?;
     let start = sim.diagnostics()?;
     println!("      t  separation  energy error");
     for _ in 0..=10 {

@@ -11,10 +11,7 @@ fn main() -> Result<()> {
     let mut scene = Scene::builtin("plummer")?;
     scene.set_n(2000)?;
     scene.seed = 42;
-    let bodies = scene.build()?;
-    let settings =
-        Settings { softening: scene.run.softening, dt: scene.run.dt, ..Settings::default() };
-    let mut sim = Simulation::new(bodies, settings)?;
+    let mut sim = Simulation::new(scene.build()?, Settings::of(&scene)?)?;
     println!("{} bodies on {}", sim.len(), sim.describe_engine());
     let start = sim.diagnostics()?;
     println!("  t   energy error   2K/|W|   radius of 10 %   50 %   90 % of the mass");

@@ -34,7 +34,7 @@ until = 10.0
 
 fn main() -> Result<()> {
     let scene = Scene::from_toml(SCENE, Path::new("two-clusters.toml"))?;
-    let mut bodies = scene.build_with(&|path| Ok(snapshot::read(path)?.bodies))?;
+    let mut bodies = scene.build()?;
 
     // A ring of test bodies: without mass they feel gravity but exert none.
     let mut ring = Bodies::with_capacity(100);

@@ -79,6 +79,25 @@ pub struct Shot {
 }
 
 impl Shot {
+    /// A still camera that has 98 % of `bodies` in sight and sees `frames` pictures, 30 per second with
+    /// one step from each to the next, in the default style and without captions.
+    pub fn of(bodies: &Bodies, size: PictureSize, frames: u64) -> Self {
+        let style = Style::default();
+        let start = Camera::default().framing(bodies, &style, 0.98, size);
+        Self {
+            frames,
+            frames_per_sec: 30,
+            steps_before: 0,
+            steps_per_frame: 1,
+            size,
+            motion: CameraMotion { start, ..CameraMotion::default() },
+            style,
+            renderer: Renderer::Auto,
+            caption: Caption::default(),
+            paths_fade_in: 0.0,
+        }
+    }
+
     /// Whether it needs no forces: no step is taken, no colour shows an acceleration, and no streak
     /// is bent by one.
     pub fn is_still(&self) -> bool {

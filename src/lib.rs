@@ -10,9 +10,7 @@
 //!
 //! let mut scene = Scene::builtin("plummer")?;
 //! scene.set_n(100)?;
-//! let bodies = scene.build()?;
-//! let settings = Settings { softening: 0.1, dt: 0.01, ..Settings::default() };
-//! let mut sim = Simulation::new(bodies, settings)?;
+//! let mut sim = Simulation::new(scene.build()?, Settings::of(&scene)?)?;
 //! let before = sim.diagnostics()?;
 //! sim.step(10)?;
 //! assert!(sim.diagnostics()?.energy_error(&before).abs() < 1e-3);

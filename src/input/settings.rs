@@ -3,10 +3,9 @@
 
 use super::Input;
 use crate::error::{Error, Result};
+use crate::forces::Method;
 use crate::forces::tree::TreeConfig;
-use crate::forces::{Method, Precision};
-use crate::integrate::blocks::{BlockSettings, power_of_two_below};
-use crate::integrate::{self, Integrator};
+use crate::integrate;
 use crate::settings::{
     BlockRequest, DeviceCount, EngineRequest, MethodRequest, StepLength, StepRequest, TreeRequest,
 };
@@ -168,56 +167,31 @@ impl From<&Settings> for StepRequest {
     }
 }
 
-impl BlockRequest {
-    /// The longest step is the requested one, otherwise a power of two of at most `suitable`: the
-    /// largest that divides `--dt`, or four of the leapfrog steps suggested for the input. Where
-    /// shorter steps are needed, the accuracy parameter decides in any case.
-    pub fn settings(&self, suitable: f64) -> BlockSettings {
-        let defaults = BlockSettings::default();
-        let at_most = Some(power_of_two_below(suitable)).filter(|dt| *dt > 0.0);
-        BlockSettings {
-            eta: self.eta.unwrap_or(defaults.eta),
-            eta6: self.eta6.unwrap_or(defaults.eta6),
-            dt_max: self.dt_max.or(at_most).unwrap_or(defaults.dt_max),
-            on_host: self.host_blocks,
-        }
-    }
-
-    /// Rejects options that have no meaning for `integrator`.
-    ///
-    /// # Errors
-    ///
-    /// The first such option.
-    pub fn fits(&self, integrator: &Integrator) -> Result<()> {
-        let name = integrator.name;
-        let all = [("--eta", self.eta), ("--eta6", self.eta6), ("--dt-max", self.dt_max)];
-        if !integrator.has_block_steps()
-            && let Some((option, value)) = all.iter().find_map(|(o, v)| Some((*o, (*v)?)))
-        {
-            let allowed = format!("left out: {name} has one step for all bodies, --dt");
-            return Err(Error::value(option, value, allowed));
-        }
-        if let (Some(eta6), true) = (self.eta6, integrator.order == 4) {
-            let allowed = format!("left out: {name} has only --eta");
-            return Err(Error::value("--eta6", eta6, allowed));
-        }
-        Ok(())
-    }
-
-    /// The requested precision.
-    ///
-    /// # Errors
-    ///
-    /// An unknown name.
-    pub fn tier(&self) -> Result<Option<Precision>> {
-        self.precision.as_deref().map(Precision::from_name).transpose()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::gpu::AdapterRequest;
+    use crate::scene::Scene;
+    use crate::settings::InputRequest;
+
+    /// A library user's settings for a scene are those of the command line.
+    #[test]
+    fn settings_of_a_scene_are_those_of_its_input() {
+        for name in Scene::names() {
+            let mut scene = Scene::builtin(name).unwrap();
+            let n = scene.n().filter(|n| *n > 3).map(|_| 100);
+            n.into_iter().for_each(|n| scene.set_n(n).unwrap());
+            let request = InputRequest { input: name.to_owned(), n, ..InputRequest::default() };
+            let mut input = request.load(None).unwrap();
+            let engine = EngineRequest::default();
+            let settings = StepRequest::default().settings(&mut input, &engine).unwrap();
+            let of = Settings::of(&scene).unwrap();
+            assert_eq!(of.integrator.name, settings.integrator.name, "{name}");
+            assert_eq!((of.softening, of.dt), (settings.softening, settings.dt), "{name}");
+            assert_eq!((of.blocks, of.precision), (settings.blocks, settings.precision), "{name}");
+            assert_eq!(of.field, settings.field, "{name}");
+        }
+    }
 
     #[test]
     fn several_adapters_mean_the_gpu_engine() {

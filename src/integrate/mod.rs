@@ -13,6 +13,7 @@ mod hermite4;
 mod hermite6;
 mod leapfrog;
 mod one_workgroup;
+mod requested;
 
 pub use fused::{Fused, wgsl as fused_wgsl};
 pub use leapfrog::wgsl as leapfrog_wgsl;

@@ -95,7 +95,7 @@ pub use gpu_canvas::{GpuCanvas, PARTS};
 pub use image::{Image, PictureSize};
 pub use look::{Look, tags};
 pub use overlay::{Axis, ScaleBar, axes, round_below};
-pub use painter::{Painter, Points};
+pub use painter::{Painter, Points, picture};
 pub use palette::{PALETTES, Palette};
 pub use scale::Scale;
 pub use sprites::DevicePoints;

@@ -16,7 +16,7 @@ use super::offscreen::{self, Offscreen};
 use super::scale::Scale;
 use super::splat::Point;
 use super::sprites::{DevicePoints, missing_ages};
-use super::style::ColourBy;
+use super::style::{ColourBy, Style};
 #[cfg(not(target_arch = "wasm32"))]
 use super::together::Together;
 use crate::bodies::Bodies;
@@ -75,6 +75,30 @@ struct Uploads {
     /// Accelerations in addition to velocities, only while streaks are shown.
     accelerations: Option<wgpu::Buffer>,
     capacity: usize,
+}
+
+/// A picture of bodies with the default style, looking down on the xy plane from where 98 % of them are in
+/// sight; painted on the CPU, so it needs no graphics driver.
+///
+/// # Errors
+///
+/// Bodies with arrays of unequal lengths; positions out of a camera's range.
+///
+/// # Examples
+///
+/// ```
+/// use gravitile::render::{PictureSize, picture};
+/// use gravitile::scene::Scene;
+///
+/// let bodies = Scene::builtin("pythagorean")?.build()?;
+/// let image = picture(&bodies, PictureSize::new(64, 36)?)?;
+/// assert!(image.rgba().chunks(4).any(|pixel| pixel[0] > 100));
+/// # Ok::<(), gravitile::error::Error>(())
+/// ```
+pub fn picture(bodies: &Bodies, size: PictureSize) -> Result<Image> {
+    let style = Style::default();
+    let camera = Camera::default().framing(bodies, &style, 0.98, size);
+    Painter::cpu(size).paint(bodies, &camera, &Look::new(&style, bodies, None)?, 0.0)
 }
 
 impl Painter {

@@ -17,6 +17,7 @@ use crate::gpu::{AdapterRequest, DeviceCount};
 use crate::integrate::blocks::BlockSettings;
 use crate::integrate::{self, Integrator};
 use crate::math::{AllReduce, Alone};
+use crate::scene::{IntegratorHints, Scene};
 use crate::settings::{Domains, check_accuracy};
 use crate::tuned::KnownResults;
 
@@ -110,6 +111,30 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// What suits a scene: its softening, step and external field, and its integrator with the
+    /// individual steps, if it names one. Everything else is the default.
+    ///
+    /// # Errors
+    /// An integrator that does not exist or does not take these steps; those of
+    /// [`Settings::validate`].
+    pub fn of(scene: &Scene) -> Result<Self> {
+        let IntegratorHints { integrator, blocks } = &scene.integrator;
+        let integrator =
+            integrator.as_ref().map_or(Ok(integrate::DEFAULT), |name| integrate::find(name))?;
+        blocks.fits(integrator)?;
+        let settings = Self {
+            softening: scene.run.softening,
+            dt: scene.run.dt,
+            field: scene.field.clone(),
+            integrator,
+            blocks: blocks.settings(4.0 * scene.run.dt),
+            precision: blocks.tier()?,
+            ..Self::default()
+        };
+        settings.validate()?;
+        Ok(settings)
+    }
+
     /// These settings for bodies that have reached `state`: the simulation continues from its time
     /// and steps.
     pub fn going_on_from(&self, state: &State) -> Self {
