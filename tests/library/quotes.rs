@@ -5,11 +5,9 @@
 //! WHAT is one of
 //!   rate FILE FIGURE N SERIES             10^9 interactions per second
 //!   ratio FILE FIGURE N SERIES / SERIES   of two rates
-//!   part FILE FIGURE N SERIES of CEILING  a rate as percent of a ceiling
 //!   ceiling FILE KEY                      in its unit
 //!   slots FILE NUMBER                     multiply-adds per second by a number of slots, in 10^9
 //!   instructions FILE                     the table of registers and subgroups by r and u
-//!   compare FILE ...                      the table of rates by device
 //!   table FILE ...                        README's table: best rates of the figure 'table'
 //!   shapes FILE ...                       docs/tiling.md's table: its rates and shapes by N
 //!   rows FILE                             rates by threads per sink, of the figure 'q'
@@ -31,7 +29,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use gravitile::measure::plot::number;
-use gravitile::measure::{Ceiling, Record, Score, read_json_lines, report};
+use gravitile::measure::{Ceiling, Record, Score, read_json_lines};
 
 const TEXTS: [&str; 7] = [
     "README.md",
@@ -105,12 +103,6 @@ fn value(what: &str, files: &Files) -> Result<String, String> {
             let second = format!("{} {second}", place.join(" "));
             Ok(format!("{:.2}", rate(first, files)? / rate(&second, files)?))
         }
-        "part" => {
-            let (first, key) = rest.rsplit_once(" of ").ok_or("'of' is missing")?;
-            let name = rest.split(' ').next().unwrap_or("");
-            let most = ceiling(file(name)?, key)?.1;
-            Ok(format!("{:.0}", 100.0 * rate(first, files)? / most))
-        }
         "ceiling" => {
             let (name, key) = rest.split_once(' ').ok_or("a key is missing")?;
             let (ceiling, rate) = ceiling(file(name)?, key)?;
@@ -122,11 +114,6 @@ fn value(what: &str, files: &Files) -> Result<String, String> {
             Ok(number(ceiling(file(name)?, "fma")?.1 / slots / 1e9))
         }
         "instructions" => Ok(tables::instructions(file(rest)?)),
-        "compare" => {
-            let names = rest.split(' ').map(|name| Ok((name.to_owned(), file(name)?.clone())));
-            let all = names.collect::<Result<Vec<_>, String>>()?;
-            Ok(format!("\n{}", report::compare(&all).markdown()))
-        }
         "table" => {
             let all = rest.split(' ').map(file).collect::<Result<Vec<_>, String>>()?;
             Ok(tables::best_rates(&all))
