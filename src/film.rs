@@ -150,7 +150,7 @@ impl Cinema {
         let place = match sim.device() {
             _ if renderer == Renderer::Cpu => Place::Host,
             Some(_) => Place::Device,
-            None if can_add_up(first, sim.len(), size) => others_painters(sim, size)?,
+            None if can_add_up(sim, size) => others_painters(sim, size)?,
             None => Place::Host,
         };
         Ok(Self {
@@ -317,12 +317,13 @@ impl Cinema {
     }
 }
 
-/// Whether several devices, of which `first` is one, add up the light of their bodies as one device
-/// would; otherwise the first one paints all, which the host reads.
-fn can_add_up(first: Option<&Arc<Gpu>>, n: usize, size: PictureSize) -> bool {
-    let n = u32::try_from(n).unwrap_or(u32::MAX);
-    let adds = |gpu: &Arc<Gpu>| Adding::choose(&gpu.device, n, size) == Adding::Compute;
-    first.is_some_and(adds)
+/// Whether several devices add up the light of their bodies as one device would; otherwise the first
+/// one paints all, which the host reads. A device has up to 1.3 times its share of the bodies.
+fn can_add_up(sim: &Simulation, size: PictureSize) -> bool {
+    let devices = sim.choice().devices();
+    let share = 1.3 * sim.len() as f64 / devices.count().max(1) as f64;
+    let adds = |gpu: &Arc<Gpu>| Adding::choose(&gpu.device, share as u32, size) == Adding::Compute;
+    sim.choice().gpu.as_ref().is_some_and(adds)
 }
 
 fn others_painters(sim: &mut Simulation, size: PictureSize) -> Result<Place> {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use rayon::prelude::*;
 
 use super::barrier::Barrier;
-use super::{Exchange, Reader, gather_by_lengths};
+use super::{Exchange, Reader, aborted, gather_by_lengths};
 use crate::error::Result;
 
 /// Chunk of a parallel copy, and the size from which copies are parallel: waking threads of the
@@ -216,9 +216,11 @@ impl Member {
             for (from, slot) in team.messages[parity].iter().enumerate() {
                 let slot = read(slot);
                 let part = match lengths {
-                    Lengths::Any => slot.bytes(),
-                    _ => &slot.bytes()[lengths.to(from, member..member + 1)],
+                    Lengths::Any => Some(slot.bytes()),
+                    _ => slot.bytes().get(lengths.to(from, member..member + 1)),
                 };
+                // A member whose device was lost may be at another exchange. Its own error follows.
+                let part = part.ok_or_else(|| aborted("the members are at different exchanges"))?;
                 receive(from, part);
             }
             return Ok(());

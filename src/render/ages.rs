@@ -16,6 +16,7 @@ use glam::DVec3;
 
 use super::framing::{median, quantile};
 use crate::bodies::Bodies;
+use crate::error::Error;
 use crate::snapshot::Column;
 
 /// One number from 0 (youngest, outermost) to 1 (oldest, innermost) per body, behind an `Arc`.
@@ -70,6 +71,11 @@ fn by_origin(bodies: &Bodies) -> Ages {
         }
     }
     ages.into()
+}
+
+/// The error for a look that lacks the ages its style needs.
+pub(crate) fn missing_ages() -> Error {
+    Error::value("the colouring", "age", "component or speed for a look that has no ages")
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use glam::DVec3;
 
 use super::adding::Adding;
+use super::ages::missing_ages;
 use super::camera::Camera;
 use super::cpu_canvas::CpuCanvas;
 use super::diagram::Diagram;
@@ -15,7 +16,7 @@ use super::look::{Look, tags};
 use super::offscreen::{self, Offscreen};
 use super::scale::Scale;
 use super::splat::Point;
-use super::sprites::{DevicePoints, missing_ages};
+use super::sprites::DevicePoints;
 use super::style::{ColourBy, Style};
 #[cfg(not(target_arch = "wasm32"))]
 use super::together::Together;

@@ -2,7 +2,7 @@
 //! picture, without a copy, by either method of [`Adding`].
 
 use super::adding::{Adding, light_unit};
-use super::ages::Ages;
+use super::ages::{Ages, missing_ages};
 use super::camera::View;
 use super::light::{HDR_FORMAT, LightPipelines, shader};
 use super::look::Look;
@@ -365,9 +365,4 @@ fn splats<'a>(
         Some(splats) => Ok(splats),
         none => Ok(none.insert(SplatPass::new(gpu, layout)?)),
     }
-}
-
-/// The error for a look that lacks the ages its style needs.
-pub(crate) fn missing_ages() -> Error {
-    Error::value("the colouring", "age", "component or speed for a look that has no ages")
 }

@@ -6,10 +6,9 @@ use std::num::Wrapping;
 use std::ops::Range;
 
 use super::adding::{GROUP, GROUPS_A_ROW};
-use super::ages::Ages;
+use super::ages::{Ages, missing_ages};
 use super::light::{HDR_FORMAT, shader};
 use super::look::Look;
-use super::sprites::missing_ages;
 use crate::error::{Error, Result};
 use crate::exchange::{self, Exchange};
 use crate::gpu::{

@@ -6,14 +6,28 @@
 //!
 //! let mut scene = Scene::builtin("plummer")?;
 //! scene.set_n(1000)?;
-//! let bodies = scene.build()?;
-//! let mut sim = Simulation::new(bodies, Settings { softening: 0.05, dt: 0.01, ..Settings::default() })?;
+//! let mut sim = Simulation::new(scene.build()?, Settings::of(&scene)?)?;
 //! let before = sim.diagnostics()?;
 //! sim.step(100)?;
 //! let after = sim.diagnostics()?;
 //! println!("t = {}, energy error {:e}", sim.time(), after.energy_error(&before));
 //! # Ok::<(), gravitile::error::Error>(())
 //! ```
+//!
+//! Loops that take steps, and why each is one of its own:
+//!
+//! | where | what differs |
+//! |---|---|
+//! | `sim/device/advance.rs` | one device: submissions end by the clock, two are in flight |
+//! | `sim/device/lockstep.rs` | several devices with all bodies: submissions end at exchanges |
+//! | `sim/group/domains.rs` | several devices with a part each: the host takes part in each force |
+//! | `sim/host.rs` | the host steps in f64, with forces of any engine |
+//! | `sim/varying.rs` | each step's length follows from the forces before it |
+//! | `integrate/blocks/mod.rs` | individual steps on the host |
+//! | `integrate/blocks/resident/run.rs` | individual steps on a device: many blocks per submission |
+//! | `live/on_device.rs` | a frame of the window records a slice and waits for nothing |
+//! | `live/worker.rs`, `record/runner.rs`, `film.rs`, `app/page/without_window.rs` | they call [`Simulation::step`] between requests of a window, outputs of a run, pictures, and turns of a browser |
+//! | `measure/time/step_timer.rs` | steps between timestamps, without a simulation |
 
 mod backend;
 mod choice;
