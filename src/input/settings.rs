@@ -179,7 +179,7 @@ mod tests {
     fn settings_of_a_scene_are_those_of_its_input() {
         for name in Scene::names() {
             let mut scene = Scene::builtin(name).unwrap();
-            let n = scene.n().filter(|n| *n > 3).map(|_| 100);
+            let n = scene.n().filter(|n| *n > 3).map(|_| 500);
             n.into_iter().for_each(|n| scene.set_n(n).unwrap());
             let request = InputRequest { input: name.to_owned(), n, ..InputRequest::default() };
             let mut input = request.load(None).unwrap();
