@@ -155,3 +155,21 @@ fn fs_refine(@builtin(position) position: vec4f) -> @location(0) vec4f {
     let gain = exp2(-smoothing.evenness * log2(neighbourhood));
     return vec4f(light, select(coarse.a, gain, cell >= smoothing.neighbourhood));
 }
+
+// Enlarges the smooth picture by a quadratic B-spline: two bilinear taps per axis cover its three pixels.
+@fragment
+fn fs_enlarge(@builtin(position) position: vec4f) -> @location(0) vec4f {
+    let size_px = vec2f(textureDimensions(source));
+    let place = position.xy / smoothing.enlarged;
+    let middle = floor(place) + 0.5;
+    let aside = place - middle;
+    var sum = vec4f(0.0);
+    for (var i = 0u; i < 4u; i++) {
+        let side = vec2f(vec2u(i & 1u, i >> 1u)) * 2.0 - 1.0;
+        let near = 1.0 + side * aside;
+        let reach = 0.5 + side * aside;
+        let at = middle + side * reach * reach / near;
+        sum += 0.25 * near.x * near.y * tap(at, size_px);
+    }
+    return sum;
+}

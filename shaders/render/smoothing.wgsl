@@ -11,8 +11,8 @@ struct Smoothing {
     neighbourhood: f32,
     stars: f32,
     is_on: u32,
-    pad_0: u32,
-    pad_1: u32,
+    enlarged: f32,
+    pad: u32,
 }
 
 // Lines of the shrunk picture, along its shorter side.

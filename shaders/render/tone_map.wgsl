@@ -5,8 +5,6 @@
 
 // False if the smooth picture is left out. A constant, because software renderers run both sides of a branch.
 override HAS_GLOW: bool = true;
-// Whether its pixels are so large in the picture that linear interpolation between them would show as squares.
-override IS_LARGE: bool = false;
 
 // Whether a map is drawn for a target that holds encoded values.
 override ENCODES: bool = false;
@@ -64,25 +62,10 @@ fn vs_tile(@builtin(vertex_index) vertex: u32) -> @builtin(position) vec4f {
     return vec4f(place.x * 2.0 - 1.0, 1.0 - place.y * 2.0, 0.5, 1.0);
 }
 
-// The smooth picture there. If its pixels are large, by a quadratic B-spline: two bilinear taps per axis cover its
-// three pixels.
+// The smooth picture there.
 fn glow_at(position: vec2f, size_px: vec2f) -> vec4f {
-    let glow_px = vec2f(textureDimensions(glow));
-    let place = position / shrink_factor(size_px);
-    if !IS_LARGE {
-        return textureSampleLevel(glow, smoothly, place / glow_px, 0.0);
-    }
-    let middle = floor(place) + 0.5;
-    let aside = place - middle;
-    var sum = vec4f(0.0);
-    for (var i = 0u; i < 4u; i++) {
-        let side = vec2f(vec2u(i & 1u, i >> 1u)) * 2.0 - 1.0;
-        let near = 1.0 + side * aside;
-        let reach = 0.5 + side * aside;
-        let at = middle + side * reach * reach / near;
-        sum += 0.25 * near.x * near.y * textureSampleLevel(glow, smoothly, at / glow_px, 0.0);
-    }
-    return sum;
+    let place = position * (tone.smoothing.enlarged / shrink_factor(size_px));
+    return textureSampleLevel(glow, smoothly, place / vec2f(textureDimensions(glow)), 0.0);
 }
 
 // The finished pixel, linear.

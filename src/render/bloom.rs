@@ -31,42 +31,28 @@ pub fn blend(sharp: [f32; 4], glow: [f32; 4], smoothing: &Smoothing) -> [f32; 4]
     std::array::from_fn(|k| sharp[k] * of_sharp + glow[k] * of_glow)
 }
 
-/// Up to this many pixels per pixel of the glow it is interpolated linearly; larger ones would show
-/// as squares.
-pub const STRAIGHT: f32 = 4.5;
-
 /// The pixels of a shrunk picture along an axis from which a pixel of the full one is interpolated,
 /// and their weights.
 #[derive(Clone, Copy, Debug)]
 pub struct Taps {
-    at: [usize; 3],
-    part: [f32; 3],
+    at: [usize; 2],
+    part: [f32; 2],
 }
 
-/// The taps for pixel `at` of the full picture, among `pixels` along an axis: two of them, or three
-/// of a quadratic B-spline if the shrunk pixels are much larger.
+/// The taps for pixel `at` of the full picture, among `pixels` along an axis.
 pub fn place(at: usize, factor: f32, pixels: usize) -> Taps {
     let along = (at as f32 + 0.5) / factor - 0.5;
-    let (first, part) = if factor > STRAIGHT {
-        let nearest = (along + 0.5).floor();
-        let aside = along - nearest;
-        let ends = [0.5 - aside, 0.5 + aside].map(|part| 0.5 * part * part);
-        (nearest - 1.0, [ends[0], 0.75 - aside * aside, ends[1]])
-    } else {
-        let first = along.floor();
-        (first, [1.0 - (along - first), along - first, 0.0])
-    };
+    let first = along.floor();
     let clamped = |k: f32| ((first + k).max(0.0) as usize).min(pixels - 1);
-    Taps { at: [clamped(0.0), clamped(1.0), clamped(2.0)], part }
+    Taps { at: [clamped(0.0), clamped(1.0)], part: [1.0 - (along - first), along - first] }
 }
 
 /// The row of a shrunk picture at row `y` of the full one, interpolated.
 pub fn glow_row(glow: &HdrImage, y: usize, factor: f32) -> Vec<[f32; 4]> {
     let (width, height) = (glow.size().width() as usize, glow.size().height() as usize);
     let taps = place(y, factor, height);
-    let [above, here, below] = taps.at.map(|y| &glow.pixels()[y * width..(y + 1) * width]);
-    let rows = above.iter().zip(here).zip(below);
-    rows.map(|((&a, &b), &c)| sum([a, b, c], taps.part)).collect()
+    let [above, below] = taps.at.map(|y| &glow.pixels()[y * width..(y + 1) * width]);
+    above.iter().zip(below).map(|(&a, &b)| sum([a, b], taps.part)).collect()
 }
 
 /// The value of a row at a [`place`] along it.
@@ -76,6 +62,6 @@ pub fn along(row: &[[f32; 4]], taps: Taps) -> [f32; 4] {
 }
 
 #[inline(always)]
-fn sum([a, b, c]: [[f32; 4]; 3], part: [f32; 3]) -> [f32; 4] {
-    std::array::from_fn(|k| a[k] * part[0] + b[k] * part[1] + c[k] * part[2])
+fn sum([a, b]: [[f32; 4]; 2], part: [f32; 2]) -> [f32; 4] {
+    std::array::from_fn(|k| a[k] * part[0] + b[k] * part[1])
 }

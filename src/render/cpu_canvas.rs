@@ -120,7 +120,10 @@ impl CpuCanvas {
         let curve = ToneCurve::new(levels, style.stops as f32);
         let mut image = match style.colour_by.is_map() {
             true => self.developer.map(&self.hdr, look),
-            false => self.developer.develop(&self.hdr, glow, &curve, style),
+            false => {
+                let enlarged = glow.map(|(_, smoothing)| (self.glow.enlarged(), smoothing));
+                self.developer.develop(&self.hdr, enlarged, &curve, style)
+            }
         };
         if style.sky > 0.0 {
             sky::paint(&mut image, &self.sky.sprites(&view, style.sky as f32));

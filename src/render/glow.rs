@@ -20,8 +20,9 @@
 //!
 //! Levels end at 6 pixels across. The number of bodies at a pixel follows from the intensity alone,
 //! because all bodies share a fixed total of light. If a pixel of the smoothed picture is wider
-//! than 4.5 pixels of the full one, a quadratic B-spline enlarges it, since linear interpolation
-//! would show its squares (`bloom`).
+//! than 4.5 pixels of the full one, it is first enlarged by a quadratic B-spline, since linear
+//! interpolation would show its squares: between places half a pixel apart or less it is off by at
+//! most a 32nd of the second difference.
 //!
 //! `tests/library/render/resolution.rs` checks that a picture of 2160 lines, box-filtered, agrees
 //! with one of 720. The local exposure is a negative power of the neighbourhood's light, so that
@@ -63,6 +64,10 @@ const STREAKS: f64 = 0.1;
 /// sprite.
 const SHARP_AREA: f64 = 0.3;
 
+/// Up to this many pixels of the picture per pixel of the smooth one it is interpolated linearly; larger
+/// ones would show as squares.
+const STRAIGHT: f32 = 4.5;
+
 /// Sizes of the shrunk picture and of the levels below it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pyramid {
@@ -75,6 +80,9 @@ pub struct Pyramid {
     pub levels: Vec<PictureSize>,
     /// Pixels of the shrunk picture per pixel of the level that gives a neighbourhood's brightness.
     pub neighbourhood: f32,
+    /// The factor, a whole number, by which the smooth picture is enlarged before the tone map
+    /// interpolates it linearly.
+    pub enlarged: u32,
 }
 
 impl Pyramid {
@@ -90,7 +98,15 @@ impl Pyramid {
         let coarse = levels.iter().filter(|level| level.shorter_side() >= NEIGHBOURHOOD_LINES);
         // Gains are computed while a finer level is refined: the coarsest level has none.
         let nth = coarse.count().min(levels.len() - 1);
-        Self { factor, base, levels, neighbourhood: (1u32 << nth) as f32 }
+        let enlarged = (factor / STRAIGHT).ceil() as u32;
+        Self { factor, base, levels, neighbourhood: (1u32 << nth) as f32, enlarged }
+    }
+
+    /// The size of the enlarged smooth picture, if it is enlarged.
+    pub fn enlarged_size(&self) -> Option<PictureSize> {
+        let [width, height] =
+            [self.base.width(), self.base.height()].map(|side| side * self.enlarged);
+        (self.enlarged > 1).then(|| PictureSize::new(width, height).ok()).flatten()
     }
 }
 
@@ -124,8 +140,10 @@ pub struct Smoothing {
     pub stars: f32,
     /// 1 if the result of the levels is mixed in.
     pub is_on: u32,
+    /// See [`Pyramid::enlarged`].
+    pub enlarged: f32,
     /// Padding to a multiple of 16 bytes.
-    pub pad: [u32; 2],
+    pub pad: u32,
 }
 
 impl Smoothing {
@@ -154,7 +172,8 @@ impl Smoothing {
             dimmest: (0.125 / (stars.max(1e-12) * cell * cell)).clamp(3e-4, 1e4) as f32,
             neighbourhood: pyramid.neighbourhood,
             is_on: u32::from(style.bloom > 0.0 || style.local_exposure > 0.0),
-            pad: [0; 2],
+            enlarged: pyramid.enlarged as f32,
+            pad: 0,
         }
     }
 
@@ -234,6 +253,7 @@ pub struct Glow {
     /// The results of all levels but the coarsest, with the coarser ones mixed in.
     smooth: Vec<HdrImage>,
     glow: HdrImage,
+    enlarged: Option<HdrImage>,
 }
 
 impl Glow {
@@ -247,6 +267,7 @@ impl Glow {
             levels: images(&pyramid.levels),
             smooth: images(&pyramid.levels[..pyramid.levels.len() - 1]),
             glow: HdrImage::new(pyramid.base),
+            enlarged: pyramid.enlarged_size().map(HdrImage::new),
             pyramid,
         }
     }
@@ -304,11 +325,19 @@ impl Glow {
         }
         let from = self.smooth.first().unwrap_or(&self.levels[0]);
         refine(from, [&self.base, &self.levels[0]], 1.0, smoothing, &mut self.glow);
+        if let Some(enlarged) = &mut self.enlarged {
+            enlarge(&self.glow, self.pyramid.enlarged as usize, enlarged);
+        }
     }
 
     /// The result of the last [`Glow::spread`], of the shrunk picture's size. Alpha is the gain.
     pub fn glow(&self) -> &HdrImage {
         &self.glow
+    }
+
+    /// The same, enlarged by [`Pyramid::enlarged`].
+    pub fn enlarged(&self) -> &HdrImage {
+        self.enlarged.as_ref().unwrap_or(&self.glow)
     }
 }
 
@@ -388,6 +417,36 @@ fn refine(
             *out = std::array::from_fn(|k| coarse[k] + (fine[k] * factor - coarse[k]) * part);
             let is_neighbourhood = cell >= smoothing.neighbourhood;
             out[3] = if is_neighbourhood { smoothing.gain(intensity(*out)) } else { coarse[3] };
+        }
+    });
+}
+
+/// Enlarges `from` by a whole `factor`, by a quadratic B-spline.
+fn enlarge(from: &HdrImage, factor: usize, to: &mut HdrImage) {
+    let (width, height) = (from.size().width() as usize, from.size().height() as usize);
+    let out_width = to.size().width() as usize;
+    // Weights of the three nearest pixels, for each place within one of them.
+    let weights: Vec<[f32; 3]> = (0..factor)
+        .map(|at| {
+            let aside = (at as f32 + 0.5) / factor as f32 - 0.5;
+            let ends = [0.5 - aside, 0.5 + aside].map(|part| 0.5 * part * part);
+            [ends[0], 0.75 - aside * aside, ends[1]]
+        })
+        .collect();
+    let near = |at: usize, k: usize, pixels: usize| (at + k).saturating_sub(1).min(pixels - 1);
+    to.pixels_mut().par_chunks_mut(out_width).enumerate().for_each(|(y, row)| {
+        let column = |x: usize| {
+            let taps = weights[y % factor].iter().enumerate();
+            taps.fold([0.0; 4], |sum, (k, part)| {
+                add(sum, from.pixels()[near(y / factor, k, height) * width + x], *part)
+            })
+        };
+        let columns: Vec<[f32; 4]> = (0..width).map(column).collect();
+        for (x, out) in row.iter_mut().enumerate() {
+            let taps = weights[x % factor].iter().enumerate();
+            *out = taps.fold([0.0; 4], |sum, (k, part)| {
+                add(sum, columns[near(x / factor, k, width)], *part)
+            });
         }
     });
 }

@@ -22,6 +22,7 @@ pub struct GlowPass {
     shrink_by_4: [wgpu::RenderPipeline; 2],
     halve: wgpu::RenderPipeline,
     refine: wgpu::RenderPipeline,
+    enlarge: wgpu::RenderPipeline,
     /// Holds a [`Smoothing`].
     pub uniform: wgpu::Buffer,
 }
@@ -36,6 +37,8 @@ pub struct GlowGroups {
     /// The shrunk picture and all levels but the coarsest, before they are refined, each with the
     /// next coarser one.
     own: Vec<wgpu::BindGroup>,
+    /// The smooth picture, if it is enlarged.
+    glow: Option<wgpu::BindGroup>,
 }
 
 impl GlowPass {
@@ -60,6 +63,7 @@ impl GlowPass {
             ],
             halve: pipeline("fs_halve", &[&layout]),
             refine: pipeline("fs_refine", &[&layout, &own_layout]),
+            enlarge: pipeline("fs_enlarge", &[&layout, &own_layout]),
             sampler: smooth_sampler(gpu.device),
             uniform: uniform_buffer(gpu.device, "smoothing", size_of::<Smoothing>()),
             wide_layout,
@@ -92,6 +96,7 @@ impl GlowPass {
             levels: targets.levels.iter().map(group).collect(),
             smooth: targets.smooth.iter().map(group).collect(),
             own: refined.zip(&targets.levels).map(own).collect(),
+            glow: targets.enlarged_glow.as_ref().map(|_| group(&targets.glow)),
         }
     }
 
@@ -135,6 +140,11 @@ impl GlowPass {
             let mut pass = begin_drawing(encoder, "refine", target, DARK);
             pass.set_bind_group(1, &groups.own[k], &[]);
             draw(pass, &self.refine, source);
+        }
+        if let (Some(source), Some(target)) = (&groups.glow, &targets.enlarged_glow) {
+            let mut pass = begin_drawing(encoder, "enlarge", target, DARK);
+            pass.set_bind_group(1, &groups.own[0], &[]);
+            draw(pass, &self.enlarge, source);
         }
     }
 }

@@ -31,6 +31,8 @@ pub struct Targets {
     pub smooth: Vec<wgpu::TextureView>,
     /// The finished smooth picture, of the size of `base`.
     pub glow: wgpu::TextureView,
+    /// The same enlarged by [`Pyramid::enlarged`], if that is more than 1.
+    pub enlarged_glow: Option<wgpu::TextureView>,
     /// Columns and rows of tiles of [`TILE`] pixels of `base` a side that cover the picture.
     pub tiles: [u32; 2],
     /// The largest light of any pixel in each tile: dark tiles skip the tone map.
@@ -73,6 +75,7 @@ impl Targets {
             levels: textures("level", &pyramid.levels),
             smooth: textures("smooth level", &pyramid.levels[..pyramid.levels.len() - 1]),
             glow: texture("smooth", pyramid.base),
+            enlarged_glow: pyramid.enlarged_size().map(|size| texture("enlarged", size)),
             pyramid,
         })
     }

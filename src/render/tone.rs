@@ -149,7 +149,8 @@ impl Default for Developer {
 }
 
 impl Developer {
-    /// The picture of `hdr`, mixed with the smooth picture, if there is one.
+    /// The picture of `hdr`, mixed with the smooth picture, if there is one, which is enlarged by
+    /// [`super::glow::Pyramid::enlarged`].
     pub fn develop(
         &self,
         hdr: &HdrImage,
@@ -246,7 +247,8 @@ struct Mixed<'a> {
 
 impl<'a> Mixed<'a> {
     fn new(hdr: &'a HdrImage, glow: Option<(&'a HdrImage, &'a Smoothing)>) -> Self {
-        let factor = shrink_factor(hdr.size());
+        let enlarged = glow.map_or(1.0, |(_, smoothing)| smoothing.enlarged);
+        let factor = shrink_factor(hdr.size()) / enlarged;
         let columns = glow.map_or(0, |_| hdr.size().width() as usize);
         let shrunk = glow.map_or(0, |(glow, _)| glow.size().width() as usize);
         let places = (0..columns).map(|x| place(x, factor, shrunk)).collect();

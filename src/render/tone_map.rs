@@ -3,9 +3,7 @@
 
 use std::cell::OnceCell;
 
-use super::bloom::STRAIGHT;
 use super::exposure_pass::ExposurePass;
-use super::glow::shrink_factor;
 use super::image::PictureSize;
 use super::light::{DEEP_FORMAT, HDR_FORMAT, shader};
 use super::style::Style;
@@ -35,16 +33,13 @@ pub struct ToneMapPass {
     encodes: bool,
     format: wgpu::TextureFormat,
     enlarging: (wgpu::BindGroupLayout, wgpu::RenderPipeline),
-    /// By dither (no, yes) and then by glow (without, with, with a much enlarged one).
-    pipelines: [[wgpu::RenderPipeline; 3]; 2],
+    /// By dither (no, yes) and then by glow (without, with).
+    pipelines: [[wgpu::RenderPipeline; 2]; 2],
     /// Of maps; compiled when one is drawn.
     map: OnceCell<wgpu::RenderPipeline>,
     device: wgpu::Device,
     module: wgpu::ShaderModule,
 }
-
-/// The constants HAS_GLOW and IS_LARGE: without glow, with, with a much enlarged one.
-const BY_GLOW: [[f64; 2]; 3] = [[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]];
 
 impl ToneMapPass {
     /// For targets of `format`: `Rgba8` or `Bgra8`, `Unorm` (the pass encodes sRGB itself) or
@@ -68,8 +63,8 @@ impl ToneMapPass {
         let layout = group_layout(gpu.device, "tone map", both, &bindings);
         let module = shader(gpu.device, "tone_map", HDR_FORMAT)?;
         let pipelines = entries.map(|entry| {
-            BY_GLOW.map(|[has_glow, is_large]| {
-                let constants = [("HAS_GLOW", has_glow), ("IS_LARGE", is_large)];
+            [0.0, 1.0].map(|has_glow| {
+                let constants = [("HAS_GLOW", has_glow)];
                 let (entries, layouts) = (["vs_tile", entry], [&layout]);
                 let drawn = DrawPipeline::new(&module, entries, &layouts, format);
                 DrawPipeline { constants: &constants, ..drawn }.make(gpu.device)
@@ -117,7 +112,7 @@ impl ToneMapPass {
             exposure.uniform.as_entire_binding(),
             exposure.state.as_entire_binding(),
             TextureView(&targets.hdr),
-            TextureView(&targets.glow),
+            TextureView(targets.enlarged_glow.as_ref().unwrap_or(&targets.glow)),
             Sampler(&self.sampler),
             targets.tile_light.as_entire_binding(),
         ];
@@ -161,11 +156,9 @@ impl ToneMapPass {
         });
         let load = wgpu::LoadOp::Clear(wgpu::Color { r: sky[0], g: sky[1], b: sky[2], a: 1.0 });
         let has_glow = style.bloom > 0.0 || style.local_exposure > 0.0;
-        let is_large = has_glow && shrink_factor(targets.size) > STRAIGHT;
-        let by_glow = usize::from(has_glow) + usize::from(is_large);
         let pipeline = match style.colour_by.is_map() {
             true => self.map(),
-            false => &self.pipelines[usize::from(style.dither)][by_glow],
+            false => &self.pipelines[usize::from(style.dither)][usize::from(has_glow)],
         };
         let mut draw = |target, columns: u32, lines, pipeline, more: Option<&wgpu::BindGroup>| {
             let mut pass = begin_drawing(encoder, "tone map", target, load);

@@ -2,8 +2,8 @@
 
 use crate::common;
 
-use glam::DVec3;
-use gravitile::bodies::Bodies;
+use glam::{DVec2, DVec3};
+use gravitile::bodies::{Bodies, Role};
 use gravitile::forces::Method;
 use gravitile::forces::direct::gpu::{Dispatch, KernelRequest};
 use gravitile::scene::Scene;
@@ -226,4 +226,53 @@ fn tree_conserves_galaxy_energy_as_well_as_all_pairs() {
     let [direct, tree] = [Method::Direct, Method::Tree].map(|m| energy_drift(&bodies, m));
     println!("energy drifts by {tree:.1e} with the tree, by {direct:.1e} with all pairs");
     assert!(tree <= (1.5 * direct).max(1e-5), "{tree:.1e}, all pairs {direct:.1e}");
+}
+
+/// The amplitude of m = 2 relative to that of m = 0, |sum exp(2 i phi)| / N, of the disk's bodies within
+/// two scale lengths of its median.
+fn bar(bodies: &Bodies) -> f64 {
+    let roles: Vec<Role> = bodies.components.iter().map(|component| component.role).collect();
+    let disk = |&i: &usize| roles[usize::from(bodies.component[i])] == Role::Disk;
+    let disk: Vec<DVec3> = (0..bodies.len()).filter(disk).map(|i| bodies.position[i]).collect();
+    let median = |axis: usize| {
+        let mut places: Vec<f64> = disk.iter().map(|place| place[axis]).collect();
+        *places.select_nth_unstable_by(disk.len() / 2, f64::total_cmp).1
+    };
+    let (middle, mut sums) = (DVec2::new(median(0), median(1)), (DVec2::ZERO, 0.0));
+    for place in disk.iter().map(|place| place.truncate() - middle) {
+        if place.length_squared() < 4.0 && place != DVec2::ZERO {
+            let towards = place.normalize();
+            sums.0 +=
+                DVec2::new(towards.x.powi(2) - towards.y.powi(2), 2.0 * towards.x * towards.y);
+            sums.1 += 1.0;
+        }
+    }
+    sums.0.length() / sums.1
+}
+
+/// Noise has grown into a bar by the marked moment. GRAVITILE_BODIES sets another number of bodies,
+/// GRAVITILE_ENGINE=gpu another engine; docs/encounters.md has the results.
+#[test]
+fn bar_grows_by_itself_until_the_marked_moment() {
+    let variable = |name: &str| std::env::var(name).ok();
+    let n = variable("GRAVITILE_BODIES").map_or(12_000, |n| n.parse().expect("a whole number"));
+    let engine = match variable("GRAVITILE_ENGINE").as_deref() {
+        Some("gpu") => EngineKind::Gpu,
+        _ => EngineKind::Cpu,
+    };
+    let mut scene = Scene::builtin("barred-galaxy").unwrap();
+    scene.set_n(n).unwrap();
+    let moment = scene.view.moments[0].camera.time;
+    let (softening, method, adapter) =
+        (scene.run.softening, Some(Method::Tree), common::adapter_request());
+    let settings = Settings { softening, dt: 0.1, engine, method, adapter, ..Settings::default() };
+    let mut sim = Simulation::new(scene.build().unwrap(), settings).unwrap();
+    let mut grown = Vec::new();
+    for sample in 0..=14 {
+        let time = f64::from(sample) / 14.0 * moment;
+        sim.run_until(time).unwrap();
+        grown.push(bar(&sim.bodies().unwrap()));
+        println!("t = {time:.1}: {:.3}", grown[grown.len() - 1]);
+    }
+    assert!(grown[0] < 0.03 && grown[14] > 0.3, "{grown:.3?}");
 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use glam::DVec3;
 use gravitile::bodies::{Bodies, Role};
 use gravitile::input::Input;
 use gravitile::render::{Camera, CameraMotion, Director, PictureSize, Style};
@@ -72,6 +73,14 @@ fn framed_fraction(bodies: &Bodies, camera: &Camera, size: PictureSize) -> f64 {
     all.iter().filter(is_inside).count() as f64 / all.len() as f64
 }
 
+/// How many times the scene's step a film's steps may have: positions to a hundredth of the picture need
+/// no small ones. Orbits of three bodies do, and so do disks about a compact mass: with steps eight
+/// times as long, 37 % of `toomre-retrograde` was outside its marked picture, and 1.1 % with its own.
+fn coarser(file: &Path, bodies: &Bodies) -> f64 {
+    let name = file.file_stem().unwrap().to_string_lossy();
+    if bodies.len() <= 3 || name.starts_with("toomre-") { 1.0 } else { 8.0 }
+}
+
 /// Simulates the film of a scene file with `n` bodies and calls `each` with seconds of film, bodies
 /// and camera at [`SAMPLES`] times.
 pub fn for_each_sample(
@@ -117,9 +126,7 @@ fn for_each_sample_in<const SIZES: usize>(
     let motion = |size| LookRequest::default().motion(&bodies, view, style, size, duration);
     let motions = sizes.map(|size| motion(size).unwrap());
     let interval = loaded.run.until / (SAMPLES - 1) as f64;
-    // Positions to a hundredth of the picture need no small steps, except with three bodies.
-    let coarser = if bodies.len() > 3 { 8.0 } else { 1.0 };
-    let steps = (interval / (coarser * settings.dt)).ceil().max(1.0) as u64;
+    let steps = (interval / (coarser(file, &bodies) * settings.dt)).ceil().max(1.0) as u64;
     settings.dt = interval / steps as f64;
     let mut directors = [Director::default(); SIZES];
     let mut sim = Simulation::new(bodies, settings).unwrap();
@@ -182,18 +189,19 @@ fn built_in_scenes_stay_in_the_picture() {
     assert!(lost.is_empty(), "less than 99 % of the light in the picture:\n{lost}");
 }
 
-/// What `measure` finds in pictures of `sizes` of each marked moment of a scene with `n` bodies.
-fn moments(
+/// What `measure` finds in pictures of `sizes` of each marked moment of a scene with `n` bodies, given
+/// the bodies at the beginning and then.
+fn moments<T>(
     file: &Path,
     n: usize,
     sizes: &[PictureSize],
-    measure: impl Fn(&Bodies, &Camera, PictureSize) -> f64,
-) -> Vec<f64> {
+    measure: impl Fn([&Bodies; 2], &Camera, PictureSize) -> T,
+) -> Vec<T> {
     let style = Style::default();
     let (loaded, settings) = opened(file, n);
     let view = loaded.view.unwrap();
     let bodies = loaded.snapshot.bodies;
-    let coarser = if bodies.len() > 3 { 8.0 } else { 1.0 };
+    let coarser = coarser(file, &bodies);
     let found = |moment: &Moment| {
         let time = moment.camera.time;
         let steps = (time / (coarser * settings.dt)).ceil().max(1.0);
@@ -201,33 +209,64 @@ fn moments(
         let mut sim = Simulation::new(bodies.clone(), settings).unwrap();
         sim.step(steps as u64).unwrap();
         let motion = CameraMotion { path: vec![moment.camera], ..CameraMotion::default() };
-        let (times, bodies) = ((0.0, sim.time()), sim.bodies().unwrap());
+        let (times, later) = ((0.0, sim.time()), sim.bodies().unwrap());
         let in_size = |&size: &PictureSize| {
-            let camera = Director::default().camera(&motion, times, &bodies, &style, size).unwrap();
-            measure(&bodies, &camera, size)
+            let camera = Director::default().camera(&motion, times, &later, &style, size).unwrap();
+            measure([&bodies, &later], &camera, size)
         };
         sizes.iter().map(in_size).collect::<Vec<_>>()
     };
     view.moments.iter().flat_map(found).collect()
 }
 
+/// Scenes whose compact companion throws some bodies out of the system, 2 % of all at the marked
+/// moment, most of which began beyond three scale lengths of the disk. Toomre and Toomre's disks end
+/// there, at 0.6 of the pericentre.
+const SLINGS: [&str; 2] = ["toomre-direct", "toomre-tail"];
+const DISKS_END: f64 = 3.0;
+
+/// The bodies of the disk that began within [`DISKS_END`] of its middle.
+fn inner(begun: &Bodies, later: &Bodies) -> Bodies {
+    let roles: Vec<Role> = begun.components.iter().map(|component| component.role).collect();
+    let disk = |&i: &usize| roles[usize::from(begun.component[i])] == Role::Disk;
+    let members: Vec<usize> = (0..begun.len()).filter(disk).collect();
+    let mean = members.iter().map(|&i| begun.position[i]).sum::<DVec3>() / members.len() as f64;
+    let mut inner = Bodies { components: begun.components.clone(), ..Bodies::default() };
+    for i in members {
+        if begun.position[i].distance(mean) < DISKS_END {
+            let (mass, component) = (later.mass[i], later.component[i]);
+            inner.push(mass, later.position[i], later.velocity[i], component);
+        }
+    }
+    inner
+}
+
 #[test]
 fn marked_moments_have_their_light_in_the_picture() {
     let files: Vec<PathBuf> = Scene::names().map(file_of).collect();
     let wide = [sizes()[0]];
-    let of = |file: &PathBuf| moments(file, 2000, &wide, framed_fraction);
-    let parts: Vec<Vec<f64>> = files.par_iter().map(of).collect();
+    let is_sling = |file: &Path| SLINGS.iter().any(|name| file.ends_with(format!("{name}.toml")));
+    // Of all bodies, and of those that are not thrown out.
+    let of = |file: &PathBuf| {
+        moments(file, 2000, &wide, |[begun, later], camera, size| {
+            let all = framed_fraction(later, camera, size);
+            match is_sling(file) {
+                true => [all, framed_fraction(&inner(begun, later), camera, size)],
+                false => [all; 2],
+            }
+        })
+    };
+    let parts: Vec<Vec<[f64; 2]>> = files.par_iter().map(of).collect();
     let mut lost = String::new();
     for (file, parts) in files.iter().zip(parts) {
         let name = file.file_stem().unwrap().to_string_lossy();
         println!("{name}: {parts:.3?}");
-        // Those of Toomre and Toomre look at the bridge or the tail alone.
-        let least = if name.starts_with("toomre-") { 0.6 } else { 0.97 };
-        if parts.iter().any(|part| *part < least) {
+        let least = if is_sling(file) { 0.97 } else { 0.99 };
+        if parts.iter().any(|[all, inner]| *all < least || *inner < 0.99) {
             lost += &format!("{name}: {parts:.3?}\n");
         }
     }
-    assert!(lost.is_empty(), "less than 97 % of the light in the picture:\n{lost}");
+    assert!(lost.is_empty(), "less than 99 % of the light in the picture:\n{lost}");
 }
 
 /// Less than a hundredth of the bodies can be the whole end of a tail.
@@ -244,7 +283,10 @@ fn tails_are_not_cut_off_in_films_and_at_marked_moments() {
                 let in_each = cameras.iter().zip(sizes());
                 film.extend(in_each.map(|(camera, size)| most_cut_off(bodies, camera, size)));
             });
-            [film, moments(&file, N, &sizes(), most_cut_off)]
+            let in_sight = |[_, later]: [&Bodies; 2], camera: &Camera, size: PictureSize| {
+                most_cut_off(later, camera, size)
+            };
+            [film, moments(&file, N, &sizes(), in_sight)]
         })
         .collect();
     let mut cut = String::new();

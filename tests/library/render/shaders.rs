@@ -199,6 +199,7 @@ fn host_and_shader_structs_have_equal_layouts() {
                 neighbourhood,
                 stars,
                 is_on,
+                enlarged,
             }
         );
         same_layout!(source, ExposureState { white_log2, mid_log2, slope, scale, primed });
