@@ -150,7 +150,7 @@ impl Cinema {
         let place = match sim.device() {
             _ if renderer == Renderer::Cpu => Place::Host,
             Some(_) => Place::Device,
-            None if can_add_up(sim, size) => others_painters(sim, size)?,
+            None if can_add_up(sim, size) && !look.shares_streaks() => others_painters(sim, size)?,
             None => Place::Host,
         };
         Ok(Self {
@@ -541,5 +541,37 @@ mod tests {
             assert!(one == several, "{:?}", style.colour_by);
             assert!(one[0] != one[1], "the bodies have moved");
         }
+    }
+
+    /// Which bodies draw the streaks of others depends on their numbers on one device.
+    #[test]
+    fn streaks_of_very_many_bodies_are_not_added_up_by_several_devices() {
+        let style = Style { streak_time: 1.0, ..Style::default() };
+        let size = PictureSize::new(64, 36).unwrap();
+        let look = |n: usize| {
+            let mut scene = Scene::builtin("plummer").unwrap();
+            scene.set_n(n).unwrap();
+            Look::new(&style, &scene.build().unwrap(), None).unwrap()
+        };
+        let (few, many) = (look(20_000), look(20_100));
+        assert!(!few.shares_streaks() && many.shares_streaks());
+        let gpu = Gpu::open_blocking(&AdapterRequest::default()).expect("an adapter");
+        let mut painter = Painter::gpu(&gpu.device, &gpu.queue, size).unwrap();
+        let buffer = crate::gpu::storage(&gpu, "bodies", 1);
+        let points = DevicePoints {
+            pos_mass: &buffer,
+            velocity: &buffer,
+            acceleration: Some(&buffer),
+            count: 1,
+            scale: Scale::PLAIN,
+        };
+        let mut alone = crate::exchange::team(1, None, std::time::Duration::from_secs(9)).remove(0);
+        let mut paint = |look: &Look| {
+            let mut together = Together { exchange: &mut alone, all: 1, numbers: &buffer };
+            painter.paint_together(points, &Camera::default(), look, 0.0, &mut together)
+        };
+        assert!(paint(&few).unwrap().is_some());
+        let refused = paint(&many).unwrap_err().to_string();
+        assert!(refused.contains("streaks") && refused.contains("20000"), "{refused}");
     }
 }

@@ -404,6 +404,12 @@ impl Look {
         }
     }
 
+    /// Whether some bodies draw streaks on behalf of others: which ones depends on their numbers.
+    pub(crate) fn shares_streaks(&self) -> bool {
+        let (time, own_length) = self.streaks();
+        time > 0.0 && own_length.is_finite()
+    }
+
     /// The time span of streaks, and the path length up to which each body draws its own, in world
     /// units.
     pub(super) fn streaks(&self) -> (f64, f64) {

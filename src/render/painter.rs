@@ -244,8 +244,8 @@ impl Painter {
     ///
     /// # Errors
     ///
-    /// Those of [`Painter::begin`]; a device that cannot add up integers; a lost
-    /// device; another device has failed.
+    /// Those of [`Painter::begin`]; a device that cannot add up integers; streaks that some bodies
+    /// draw on behalf of others; a lost device; another device has failed.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn paint_together(
         &mut self,

@@ -14,6 +14,8 @@ use super::splat::RadiusLimits;
 use super::splat_pass::SplatPass;
 use super::streak_pass::StreakPass;
 use super::streaks::Reach;
+#[cfg(not(target_arch = "wasm32"))]
+use super::streaks::share::FEW;
 use super::style::ColourBy;
 use super::targets::Targets;
 #[cfg(not(target_arch = "wasm32"))]
@@ -264,7 +266,8 @@ impl SpritePass {
     ///
     /// # Errors
     ///
-    /// Those of [`SpritePass::draw`]; a lost device; another device has failed.
+    /// Those of [`SpritePass::draw`]; streaks that some bodies draw on behalf of others; a lost
+    /// device; another device has failed.
     #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn draw_together(
         &mut self,
@@ -275,6 +278,10 @@ impl SpritePass {
         (medium, retained): (Option<&MediumUniform>, Option<f32>),
         together: &mut Together<'_>,
     ) -> Result<bool> {
+        if look.shares_streaks() {
+            let allowed = format!("0 for more than {FEW} bodies on several devices");
+            return Err(Error::value("the time of streaks", look.style.streak_time, allowed));
+        }
         let (count, all, numbers) = (points.count, together.all, together.numbers);
         let new_encoder = || gpu.device.create_command_encoder(&Default::default());
         let mut adding = new_encoder();
