@@ -405,6 +405,7 @@ impl Look {
     }
 
     /// Whether some bodies draw streaks on behalf of others: which ones depends on their numbers.
+    #[cfg(not(target_arch = "wasm32"))]
     pub(crate) fn shares_streaks(&self) -> bool {
         let (time, own_length) = self.streaks();
         time > 0.0 && own_length.is_finite()

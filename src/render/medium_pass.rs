@@ -1,7 +1,5 @@
 //! Densities and dust on the device, before the sprites are drawn.
 
-use std::ops::Range;
-
 use super::light::{HDR_FORMAT, shader};
 use super::medium::MediumUniform;
 use crate::error::{Error, Result};
@@ -113,7 +111,11 @@ impl MediumPass {
     }
 
     /// What [`MediumPass::gather`] has summed: a buffer of `u32` and the bytes of it that count.
-    pub fn sums(&self, medium: &MediumUniform) -> Option<[(&wgpu::Buffer, Range<u64>); 2]> {
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn sums(
+        &self,
+        medium: &MediumUniform,
+    ) -> Option<[(&wgpu::Buffer, std::ops::Range<u64>); 2]> {
         let ([table, opacity, _], _) = self.sums.as_ref()?;
         let [entries, slices] = [medium.entries(), medium.slices().max(1)].map(|n| 4 * n as u64);
         Some([(table, 0..entries), (opacity, 0..slices)])

@@ -46,7 +46,9 @@ struct Resolve {
 /// pictures.
 struct Buffers {
     bodies: u32,
+    #[cfg(not(target_arch = "wasm32"))]
     sums: wgpu::Buffer,
+    #[cfg(not(target_arch = "wasm32"))]
     large: wgpu::Buffer,
     sums_group: wgpu::BindGroup,
     picture: wgpu::TextureView,
@@ -223,6 +225,7 @@ impl SplatPass {
 
     /// The sums, `array<u64>` with four for each pixel, and the list of large sprites, whose first
     /// word is its length.
+    #[cfg(not(target_arch = "wasm32"))]
     pub fn sums(&self) -> Option<[&wgpu::Buffer; 2]> {
         self.buffers.as_ref().map(|buffers| [&buffers.sums, &buffers.large])
     }
@@ -258,7 +261,9 @@ impl Buffers {
         Self {
             bodies,
             sums_group: bind(gpu.device, "sums", layout, &bound),
+            #[cfg(not(target_arch = "wasm32"))]
             sums,
+            #[cfg(not(target_arch = "wasm32"))]
             large,
             picture_group: bind(
                 gpu.device,
