@@ -79,8 +79,8 @@ pub struct Shot {
 }
 
 impl Shot {
-    /// A still camera that has 98 % of `bodies` in sight and sees `frames` pictures, 30 per second with
-    /// one step from each to the next, in the default style and without captions.
+    /// `frames` pictures, 30 per second, with one step from each to the next, by a still camera that
+    /// has 98 % of `bodies` in sight; in the default style and without captions.
     pub fn of(bodies: &Bodies, size: PictureSize, frames: u64) -> Self {
         let style = Style::default();
         let start = Camera::default().framing(bodies, &style, 0.98, size);
@@ -129,7 +129,7 @@ enum Place {
     Device,
     /// On several devices, which add up their light on the first, that of the painter: the painters
     /// of the others.
-    Parts(Vec<Mutex<Painter>>),
+    Parts(Vec<Painter>),
 }
 
 impl Cinema {
@@ -234,29 +234,16 @@ impl Cinema {
         };
         let (frame, parts) = sim.parts().expect("made with the bodies on several devices");
         let scale = Scale::on_device(&frame, g);
-        let first = Mutex::new(&mut self.painter);
+        let all_painters = std::iter::once(&mut self.painter).chain(others);
+        let painters: Vec<Mutex<&mut Painter>> = all_painters.map(Mutex::new).collect();
         let (look, image) = (&self.look, Mutex::new(None));
         let locked = "no painter panics";
         parts.on_each(&|part| {
             let BodyPart { device, buffers, numbers, count, all, exchange } = part;
             let points = points_of(buffers, count, scale);
             let mut together = Together { exchange, all, numbers };
-            let painted = match device.checked_sub(1) {
-                None => first.lock().expect(locked).paint_together(
-                    points,
-                    camera,
-                    look,
-                    time_secs,
-                    &mut together,
-                ),
-                Some(other) => others[other].lock().expect(locked).paint_together(
-                    points,
-                    camera,
-                    look,
-                    time_secs,
-                    &mut together,
-                ),
-            };
+            let mut painter = painters[device].lock().expect(locked);
+            let painted = painter.paint_together(points, camera, look, time_secs, &mut together);
             if let Some(painted) = painted? {
                 *image.lock().expect(locked) = Some(painted);
             }
@@ -317,8 +304,9 @@ impl Cinema {
     }
 }
 
-/// Whether several devices add up the light of their bodies as one device would; otherwise the first
-/// one paints all, which the host reads. A device has up to 1.3 times its share of the bodies.
+/// Whether several devices add up the light of their bodies as one device would; otherwise the
+/// first one paints all, which the host reads. A device has up to 1.3 times its share of the
+/// bodies.
 fn can_add_up(sim: &Simulation, size: PictureSize) -> bool {
     let devices = sim.choice().devices();
     let share = 1.3 * sim.len() as f64 / devices.count().max(1) as f64;
@@ -328,7 +316,7 @@ fn can_add_up(sim: &Simulation, size: PictureSize) -> bool {
 
 fn others_painters(sim: &mut Simulation, size: PictureSize) -> Result<Place> {
     let Some((_, parts)) = sim.parts() else { return Ok(Place::Host) };
-    let painter = |gpu: &Arc<Gpu>| Ok(Mutex::new(Painter::gpu(&gpu.device, &gpu.queue, size)?));
+    let painter = |gpu: &Arc<Gpu>| Painter::gpu(&gpu.device, &gpu.queue, size);
     Ok(Place::Parts(parts.devices().iter().skip(1).map(painter).collect::<Result<_>>()?))
 }
 

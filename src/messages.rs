@@ -122,7 +122,7 @@ fn ends(text: &str, most: usize) -> String {
     if head >= tail {
         return text.to_owned();
     }
-    // The mark is inside what `shortened` leaves out. It keeps the digits beside it, some of which
+    // The mark is inside what `shortened` leaves out. It keeps the digits next to it, some of which
     // are missing, from being read as one number.
     format!("{}{CUT}{}", &text[..head], &text[tail..])
 }

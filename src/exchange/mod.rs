@@ -75,12 +75,10 @@ pub trait Exchange: Send {
         gather_by_lengths(self, mine)
     }
 
-    /// All-gather of messages of any length, each of which is sent in pieces: `receive` is called with
-    /// that of each member, in the order of members.
+    /// All-gather of messages of any length, each of which is sent in pieces: `receive` is called
+    /// with that of each member, in the order of members.
     fn gather_pieces(&mut self, mine: &[&[u8]], receive: &mut Reader<'_>) -> Result<()> {
-        let all = self.gather_messages(&mine.concat())?;
-        all.iter().enumerate().for_each(|(from, message)| receive(from, message));
-        Ok(())
+        gather_joined(self, mine, receive)
     }
 
     /// Aborts the group with a reason: pending and later calls of the other members fail.
@@ -160,6 +158,17 @@ fn gather_by_lengths<E: Exchange + ?Sized>(exchange: &mut E, mine: &[u8]) -> Res
     let mut all = Vec::with_capacity(members);
     exchange.all_gather(mine, &lengths, &mut |_, received| all.push(received.to_vec()))?;
     Ok(all)
+}
+
+/// [`Exchange::gather_pieces`] by messages that are joined first.
+fn gather_joined<E: Exchange + ?Sized>(
+    exchange: &mut E,
+    mine: &[&[u8]],
+    receive: &mut Reader<'_>,
+) -> Result<()> {
+    let all = exchange.gather_messages(&mine.concat())?;
+    all.iter().enumerate().for_each(|(from, message)| receive(from, message));
+    Ok(())
 }
 
 /// All-gather of values, in the order of members.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use rayon::prelude::*;
 
 use super::barrier::Barrier;
-use super::{Exchange, Reader, aborted, gather_by_lengths};
+use super::{Exchange, Reader, aborted, gather_by_lengths, gather_joined};
 use crate::error::Result;
 
 /// Chunk of a parallel copy, and the size from which copies are parallel: waking threads of the
@@ -316,9 +316,7 @@ impl Exchange for Member {
 
     fn gather_pieces(&mut self, mine: &[&[u8]], receive: &mut Reader<'_>) -> Result<()> {
         if self.team.members_of.len() > 1 {
-            let all = self.gather_messages(&mine.concat())?;
-            all.iter().enumerate().for_each(|(from, message)| receive(from, message));
-            return Ok(());
+            return gather_joined(self, mine, receive);
         }
         write(&self.team.messages[self.exchanges % 2][self.own]).copy(mine);
         self.exchange(false, Lengths::Any, receive)

@@ -1,5 +1,5 @@
-//! Individual steps as they were requested: the settings that they mean, and whether an integrator has
-//! them.
+//! Individual steps as they were requested: the settings that they mean, and whether an integrator
+//! has them.
 
 use super::Integrator;
 use super::blocks::{BlockSettings, power_of_two_below};

@@ -64,8 +64,8 @@ const STREAKS: f64 = 0.1;
 /// sprite.
 const SHARP_AREA: f64 = 0.3;
 
-/// Up to this many pixels of the picture per pixel of the smooth one it is interpolated linearly; larger
-/// ones would show as squares.
+/// Up to this many pixels of the picture per pixel of the smooth one it is interpolated linearly;
+/// larger ones would show as squares.
 const STRAIGHT: f32 = 4.5;
 
 /// Sizes of the shrunk picture and of the levels below it.

@@ -291,8 +291,8 @@ impl GpuCanvas {
     ///
     /// # Errors
     ///
-    /// Those of [`GpuCanvas::paint`]; a device that cannot add up integers; streaks that some bodies
-    /// draw on behalf of others; another device has failed.
+    /// Those of [`GpuCanvas::paint`]; a device that cannot add up integers; streaks that some
+    /// bodies draw on behalf of others; another device has failed.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn paint_together(
         &mut self,

@@ -78,8 +78,8 @@ struct Uploads {
     capacity: usize,
 }
 
-/// A picture of bodies with the default style, looking down on the xy plane from where 98 % of them are in
-/// sight; painted on the CPU, so it needs no graphics driver.
+/// A picture of bodies with the default style, looking down on the xy plane from where 98 % of them
+/// are in sight; painted on the CPU, so it needs no graphics driver.
 ///
 /// # Errors
 ///

@@ -77,8 +77,8 @@ impl Stream {
 
 /// Points that fill the unit square more evenly than random ones: multiples of the powers of the
 /// plastic number (Roberts 2018, the sequence R2) from a random start. Radii and speeds drawn with
-/// them follow the intended profiles without the 1/sqrt(n) noise, which would soon mix away and
-/// look like a drift.
+/// them follow the intended profiles without the 1/sqrt(n) noise, which mixes away within a few
+/// orbits and would look like a drift.
 pub(crate) struct Even([u64; 2]);
 
 impl Even {

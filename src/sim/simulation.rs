@@ -361,8 +361,8 @@ impl Simulation {
         Some((device.gpu, device.buffers))
     }
 
-    /// The bodies of several devices and the frame of their numbers now, if each device has a part of
-    /// the bodies.
+    /// The bodies of several devices and the frame of their numbers now, if each device has a part
+    /// of the bodies.
     pub fn parts(&mut self) -> Option<(Frame, &mut dyn BodyParts)> {
         let frame = self.capabilities().parts_frame?.at(self.time());
         self.backend.parts().map(|parts| (frame, parts))

@@ -241,8 +241,8 @@ impl Resident {
         Ok(())
     }
 
-    /// Takes up to `blocks` blocks, and exchanges the forces of a shared one that comes next, after a
-    /// single submission.
+    /// Takes up to `blocks` blocks, and exchanges the forces of a shared one that comes next, after
+    /// a single submission.
     ///
     /// # Errors
     /// The device failed; those of exchanges.

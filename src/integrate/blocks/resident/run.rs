@@ -23,6 +23,8 @@ impl Resident {
             bytemuck::bytes_of(&two_words(end)),
         );
         let before = self.last_state;
+        // Without a block, nothing left to do could not be told from a block that is not shared.
+        self.at_once = self.at_once.max(1);
         loop {
             self.check_stop()?;
             let (begun, blocks) = (Instant::now(), self.last_state.blocks);

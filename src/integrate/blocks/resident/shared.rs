@@ -3,10 +3,10 @@
 //! rest from the others through the host. Every body's sums have the same order as on one device,
 //! so the bits are those of one.
 //!
-//! The plan on the device stops before a block that is to be shared (`BlockState::waiting`). Another
-//! plan at the end of each submission begins it, so the host waits once for each such block. The
-//! slices are those of the whole block. Members agree whether to stop at that point, or after some
-//! hundreds of blocks that were not shared.
+//! The plan on the device stops before a block that is to be shared (`BlockState::waiting`).
+//! Another plan at the end of each submission begins it, so the host waits once for each such
+//! block. The slices are those of the whole block. Members agree whether to stop at that point, or
+//! after some hundreds of blocks that were not shared.
 
 use std::ops::Range;
 
@@ -173,8 +173,8 @@ impl Resident {
         self.forces(pass);
     }
 
-    /// The sinks of a shared block and the forces on them that are read with the state: a little more
-    /// than the last time, since their number is known only afterwards.
+    /// The sinks of a shared block and the forces on them that are read with the state: a little
+    /// more than the last time, since their number is known only afterwards.
     pub(super) fn expected_forces(&self) -> Vec<(&wgpu::Buffer, Range<u64>)> {
         let Some(SharedState { last_own, .. }) = self.shared else { return Vec::new() };
         self.ranges_of(0..(last_own + last_own / 8 + 64).min(self.count))
@@ -201,8 +201,8 @@ impl Resident {
         }
     }
 
-    /// Exchanges the forces of the block that has just begun, if all that this device has of them were
-    /// read; otherwise returns those that were.
+    /// Exchanges the forces of the block that has just begun, if all that this device has of them
+    /// were read; otherwise returns those that were.
     ///
     /// # Errors
     /// As of [`Resident::exchange`].
