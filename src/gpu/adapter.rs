@@ -1,8 +1,6 @@
-//! The available graphics adapters, and choosing one.
+//! What is known of a graphics adapter.
 
-use super::identity::position;
-use crate::error::{Error, Result};
-use crate::settings::{AdapterIdentity, AdapterName, AdapterRequest};
+use crate::settings::AdapterIdentity;
 
 /// The kind of device that an adapter is, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -155,68 +153,4 @@ pub(super) fn shared() -> wgpu::Instance {
 #[cfg(target_arch = "wasm32")]
 pub(super) fn shared() -> wgpu::Instance {
     instance(None)
-}
-
-/// All adapters with their properties, best first.
-pub(super) async fn enumerate(instance: &wgpu::Instance) -> Vec<(wgpu::Adapter, AdapterInfo)> {
-    let found = instance.enumerate_adapters(wgpu::Backends::PRIMARY).await;
-    let described = |adapter: wgpu::Adapter| {
-        let info = AdapterInfo::of(&adapter.get_info());
-        (adapter, info)
-    };
-    let mut found: Vec<_> = found.into_iter().map(described).collect();
-    // The sort is stable, so that adapters of equal rank keep the driver's order.
-    found.sort_by_key(|(_, info)| info.class);
-    found
-}
-
-/// All adapters, best first.
-pub async fn adapters() -> Vec<AdapterInfo> {
-    enumerate(&shared()).await.into_iter().map(|(_, info)| info).collect()
-}
-
-/// Chooses the requested adapter; with a surface, among those that can present on it.
-pub(super) async fn choose(
-    instance: &wgpu::Instance,
-    surface: Option<&wgpu::Surface<'_>>,
-    request: &AdapterRequest,
-) -> Result<(wgpu::Adapter, AdapterInfo)> {
-    let requested = request.only()?;
-    let found = enumerate(instance).await;
-    let usable: Vec<bool> = found
-        .iter()
-        .map(|(adapter, _)| surface.is_none_or(|surface| adapter.is_surface_supported(surface)))
-        .collect();
-    let infos: Vec<AdapterInfo> = found.iter().map(|(_, info)| info.clone()).collect();
-    let index = position(&infos, requested, &|i| usable[i]).unwrap_or(usize::MAX);
-    found.into_iter().nth(index).ok_or_else(|| not_found(requested, &infos, &|i| usable[i]))
-}
-
-/// The error for no adapter in `found` matching `requested`; only the `usable` ones are acceptable.
-pub(super) fn not_found(
-    requested: Option<&AdapterName>,
-    found: &[AdapterInfo],
-    usable: &dyn Fn(usize) -> bool,
-) -> Error {
-    let found = listed(found, usable);
-    let requested = match requested {
-        None => "was found (no Vulkan, Metal or DX12 driver answers)".to_owned(),
-        Some(AdapterName::Known(identity)) => format!("is {identity}, nor has that name"),
-        Some(AdapterName::Matching(name)) => {
-            format!("has '{name}' in its name or as its number")
-        }
-    };
-    Error::NoAdapter { requested, found }
-}
-
-/// Lists the adapters with their numbers, in one line.
-fn listed(infos: &[AdapterInfo], usable: &dyn Fn(usize) -> bool) -> String {
-    if infos.is_empty() {
-        return "none".to_owned();
-    }
-    let entry = |(i, info): (usize, &AdapterInfo)| {
-        let refusal = if usable(i) { "" } else { " (cannot show a window here)" };
-        format!("{i}: {}{refusal}", info.name)
-    };
-    infos.iter().enumerate().map(entry).collect::<Vec<_>>().join(", ")
 }

@@ -5,9 +5,10 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use super::DeviceClass;
 use super::adapter::{self, AdapterInfo};
+use super::find_adapter;
+use super::kernel::{Checks, ComputeKernel};
 use super::kernel_cache::KernelCache;
 use super::layout::VEC4;
-use super::pipeline::{Checks, ComputeKernel};
 use super::vulkan::Reported;
 use super::waiting;
 use crate::error::{Error, Result};
@@ -146,7 +147,7 @@ impl Gpu {
         surface: Option<&wgpu::Surface<'_>>,
         request: &AdapterRequest,
     ) -> Result<Arc<Self>> {
-        let (adapter, info) = adapter::choose(instance, surface, request).await?;
+        let (adapter, info) = find_adapter::choose(instance, surface, request).await?;
         Self::open_adapter(adapter, info, request.baseline).await
     }
 
@@ -154,7 +155,7 @@ impl Gpu {
     /// [`super::adapters`], each under its own name.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn open_each(baseline_only: bool) -> Vec<(AdapterInfo, Result<Arc<Self>>)> {
-        let found = pollster::block_on(adapter::enumerate(&adapter::shared()));
+        let found = pollster::block_on(find_adapter::enumerate(&adapter::shared()));
         let open = |(adapter, info): (wgpu::Adapter, AdapterInfo)| {
             let opened =
                 Self::open_serialised(Self::open_adapter(adapter, info.clone(), baseline_only));

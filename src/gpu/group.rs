@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use super::DeviceClass;
 use super::Gpu;
-use super::adapter::{self, AdapterInfo};
-use super::identity::position;
+use super::adapter::AdapterInfo;
+use super::find_adapter::{adapters, not_found, position};
 use crate::error::{Error, Result};
 use crate::settings::{AdapterName, AdapterRequest, DeviceCount};
 
@@ -43,7 +43,7 @@ impl Gpu {
             // More than one name is an error.
             return request.only().map(|_| Vec::new());
         }
-        let found = adapter::adapters().await;
+        let found = adapters().await;
         let mut devices = Vec::new();
         for i in group(&found, &self.adapter, &request.names, count)?.into_iter().skip(1) {
             let names = vec![AdapterName::Matching(i.to_string())];
@@ -61,7 +61,7 @@ impl Gpu {
         adapter: &AdapterInfo,
         names: &[AdapterName],
     ) -> Result<Vec<AdapterInfo>> {
-        let found = adapter::adapters().await;
+        let found = adapters().await;
         let all = candidates(&found, adapter, names, names.is_empty())?;
         Ok(all.into_iter().map(|i| found[i].clone()).collect())
     }
@@ -78,7 +78,7 @@ fn candidates(
 ) -> Result<Vec<usize>> {
     let place = |name: &AdapterName| {
         let at = position(found, Some(name), &|_| true);
-        at.ok_or_else(|| adapter::not_found(Some(name), found, &|_| true))
+        at.ok_or_else(|| not_found(Some(name), found, &|_| true))
     };
     if names.len() > 1 {
         return names.iter().map(place).collect();

@@ -17,10 +17,11 @@ mod buffers;
 mod device;
 mod draw;
 mod entries;
+mod find_adapter;
 pub(crate) mod fine;
 mod group;
-mod identity;
 mod instance;
+mod kernel;
 mod kernel_cache;
 pub mod layout;
 mod part;
@@ -39,7 +40,7 @@ mod waiting;
 pub use crate::settings::{AdapterIdentity, AdapterName, AdapterRequest, DeviceCount};
 #[cfg(target_arch = "wasm32")]
 pub use adapter::name_adapter;
-pub use adapter::{AdapterInfo, DeviceClass, adapters, instance};
+pub use adapter::{AdapterInfo, DeviceClass, instance};
 pub use batch::Batch;
 pub(crate) use bindings::GroupCache;
 pub use bindings::{Binding, bind, group_layout};
@@ -49,13 +50,13 @@ pub(crate) use buffers::{new_buffer, read_in_place, storage, uniform_buffer};
 pub use device::{Gpu, Handles, Limits, Tier};
 pub use draw::{ADD, DARK, DrawPipeline, begin_drawing, smooth_sampler};
 pub(crate) use entries::rows_of_workgroups;
+pub use find_adapter::adapters;
+pub use kernel::{Checks, ComputeKernel};
 pub use kernel_cache::keep_kernels_in;
 pub(crate) use part::Spent;
 pub use part::{DevicePart, Share};
 pub use pieces::{DispatchChunk, Progress, Rectangle};
-pub use pipeline::{
-    BoundKernel, Checks, ComputeKernel, begin_computing, compile, compute_pipeline,
-};
+pub use pipeline::{BoundKernel, begin_computing, compile, compute_pipeline};
 #[cfg(not(target_arch = "wasm32"))]
 pub use readback::read_blocking;
 pub use readback::{Readback, read, read_each, read_part};

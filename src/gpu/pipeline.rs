@@ -2,44 +2,9 @@
 
 use super::Gpu;
 use super::bindings::{self, Binding, pipeline_layout};
+use super::kernel::{Checks, ComputeKernel};
 use super::kernel_cache::KernelCache;
 use crate::error::{Error, Result};
-
-/// Whether run-time checks remain in a kernel.
-///
-/// A boolean in files.
-#[derive(
-    Clone, Copy, Debug, Default, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize,
-)]
-#[serde(from = "bool", into = "bool")]
-pub enum Checks {
-    /// None: no index clamps, no loop counters, no zeroing of workgroup memory. For our own
-    /// kernels, which tests run both ways.
-    #[default]
-    Off,
-    /// All checks that wgpu offers.
-    On,
-}
-
-impl From<bool> for Checks {
-    fn from(on: bool) -> Self {
-        if on { Self::On } else { Self::Off }
-    }
-}
-
-impl From<Checks> for bool {
-    fn from(checks: Checks) -> Self {
-        checks == Checks::On
-    }
-}
-
-/// A compute pipeline with the layout of its single bind group.
-#[derive(Clone, Debug)]
-pub struct ComputeKernel {
-    /// The pipeline; entry point `main`.
-    pub pipeline: wgpu::ComputePipeline,
-    layout: wgpu::BindGroupLayout,
-}
 
 /// Compiles `text` and creates a pipeline for its entry point `main`, once per text and device.
 /// `bindings` are those of bind group 0.

@@ -1,36 +1,36 @@
 //! Checks a plan against the snapshots of its run: `run.toml` may have been edited.
 
-use super::folder::PLAN;
-use super::runner::AUTO_DT;
-use super::{RunFolder, restart_of};
+use std::path::Path;
+
+use super::Plan;
+use super::resuming::{AUTO_DT, restart_of};
 use crate::error::{Error, Result};
 use crate::integrate;
 use crate::integrate::blocks::Restart;
 use crate::snapshot::{LONGEST_DT, Snapshot};
 
-/// Checks that `snapshot`, named after `step`, of `n` bodies, of which it may hold only some, is a
-/// state of the folder's plan. Otherwise the
-/// resumed run would combine the settings of one run with the bodies of another.
+/// Checks that the snapshot in the file `path`, named after `step`, of `n` bodies, of which it may
+/// hold only some, is a state of the plan in the file `plan_path`. Otherwise the resumed run would
+/// combine the settings of one run with the bodies of another.
 ///
 /// Fails on the first number that differs.
 pub(super) fn check(
-    folder: &RunFolder,
+    (plan, plan_path): (&Plan, &Path),
     (step, n): (u64, usize),
-    snapshot: &Snapshot,
+    (snapshot, path): (&Snapshot, &Path),
 ) -> Result<()> {
-    let (plan, path) = (&folder.plan, folder.snapshot_path(step));
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let differs = |what: &str, planned: String, found: String| {
         let problem = format!(
             "says {what} = {planned}, but {name} was made with {found}; undo the change, or begin another run from that snapshot with 'gravitile run'"
         );
-        Err(Error::file(&folder.path.join(PLAN), problem))
+        Err(Error::file(plan_path, problem))
     };
     let attribute = |name: &str| snapshot.attributes.get(name).map(String::as_str);
     let number = |name: &str| snapshot.number(name);
     if number("step").is_some_and(|found| found != step as f64) {
         let found = attribute("step").unwrap_or_default();
-        return Err(Error::file(&path, format!("holds step {found}, unlike its name")));
+        return Err(Error::file(path, format!("holds step {found}, unlike its name")));
     }
     if n != plan.n {
         return differs("n", plan.n.to_string(), n.to_string());
@@ -62,7 +62,7 @@ pub(super) fn check(
                 "holds no individual steps, which {} needs to resume; start a new run from it",
                 plan.integrator
             );
-            return Err(Error::file(&path, problem));
+            return Err(Error::file(path, problem));
         }
         false if has_steps => {
             return differs("integrator", plan.integrator.clone(), "individual steps".to_owned());
@@ -81,7 +81,7 @@ pub(super) fn check(
     }
     if step > plan.steps {
         let problem = format!("says steps = {}, but {name} is of a later step", plan.steps);
-        return Err(Error::file(&folder.path.join(PLAN), problem));
+        return Err(Error::file(plan_path, problem));
     }
     Ok(())
 }

@@ -43,7 +43,7 @@ pub struct LastSnapshot {
     pub damaged: Vec<Error>,
 }
 
-pub(super) const PLAN: &str = "run.toml";
+const PLAN: &str = "run.toml";
 const LOG: &str = "energy.csv";
 const STOPPED: &str = "stopped.gvt";
 
@@ -398,7 +398,8 @@ impl RunFolder {
             let problem = first_problem(read.as_ref().err().map(Error::to_string));
             match (read, problem) {
                 (Ok((n, snapshot)), None) => {
-                    super::edited::check(self, (step, n), &snapshot)?;
+                    let plan = (&self.plan, &*folder.join(PLAN));
+                    super::edited::check(plan, (step, n), (&snapshot, &path))?;
                     return Ok(LastSnapshot { step, snapshot, damaged });
                 }
                 (Ok(_), Some(problem)) => damaged.push(Error::Outside(problem)),

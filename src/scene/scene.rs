@@ -6,7 +6,7 @@ use super::compose::{
     About, Part, Source, append, check_count, join, name_components, on_orbit, single_body,
 };
 use super::finer::Finer;
-use super::{IntegratorHints, Kind, Orbit, Parameter, Portion, RunHints, Values, ViewHints, text};
+use super::{IntegratorHints, Kind, Orbit, Parameter, Portion, RunHints, Values, ViewHints};
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 use crate::field::Field;
@@ -110,16 +110,6 @@ impl Scene {
     /// An unknown name, with all known ones.
     pub fn builtin(name: &str) -> Result<Self> {
         Self::from_toml(Self::builtin_text(name)?, Path::new(&format!("{name}.toml")))
-    }
-
-    /// Reads a scene from the text of a TOML file. `path` is named in errors, and files of parts
-    /// are looked for in its folder.
-    ///
-    /// # Errors
-    /// Unknown keys, wrong types, values out of range; each names the line and what is
-    /// allowed.
-    pub fn from_toml(text: &str, path: &Path) -> Result<Self> {
-        text::read(text, path)
     }
 
     /// All parameters with their current values, for listings and sliders. Names are those of the

@@ -321,59 +321,72 @@ impl Origin<'_> {
     }
 }
 
-/// Reads a scene from its text. `path` is named in errors; files of parts are relative to its
-/// folder.
-pub(super) fn read(text: &str, path: &Path) -> Result<Scene> {
-    let origin = Origin { path, text };
-    let scene: SceneText = toml::from_str(text).map_err(|error| Error::toml(path, text, &error))?;
-    let length = origin.measure("length", &scene.units.length, Quantity::Length)?.to_string();
-    let mass = origin.measure("mass", &scene.units.mass, Quantity::Mass)?.to_string();
-    let time = origin.measure("time", &scene.units.time, Quantity::Time)?;
-    let units = Units { length, mass, time: time.to_string(), gravitational_constant: 1.0 };
-    if let Some(newton) = units.contradiction() {
-        let place = scene.units.length.as_ref().map_or(0..0, Spanned::span);
-        let time = Measure { factor: time.factor / newton.sqrt(), ..time };
-        return Err(origin.error(
-            place,
-            format!(
-                "G is 1 in scenes, but it is {} in these [units]; with this length and mass it is 1 for \
-                 time = \"{:.4} {}\"",
-                messages::number(newton), time.factor, time.name
+impl Scene {
+    /// Reads a scene from the text of a TOML file. `path` is named in errors, and files of parts
+    /// are looked for in its folder.
+    ///
+    /// # Errors
+    /// Unknown keys, wrong types, values out of range; each names the line and what is
+    /// allowed.
+    pub fn from_toml(text: &str, path: &Path) -> Result<Self> {
+        let origin = Origin { path, text };
+        let scene: SceneText =
+            toml::from_str(text).map_err(|error| Error::toml(path, text, &error))?;
+        let length = origin.measure("length", &scene.units.length, Quantity::Length)?.to_string();
+        let mass = origin.measure("mass", &scene.units.mass, Quantity::Mass)?.to_string();
+        let time = origin.measure("time", &scene.units.time, Quantity::Time)?;
+        let units = Units { length, mass, time: time.to_string(), gravitational_constant: 1.0 };
+        if let Some(newton) = units.contradiction() {
+            let place = scene.units.length.as_ref().map_or(0..0, Spanned::span);
+            let time = Measure { factor: time.factor / newton.sqrt(), ..time };
+            return Err(origin.error(
+                place,
+                format!(
+                    "G is 1 in scenes, but it is {} in these [units]; with this length and mass it is 1 for \
+                     time = \"{:.4} {}\"",
+                    messages::number(newton), time.factor, time.name
+                ),
+            ));
+        }
+        let run = RunHints::default();
+        let name =
+            path.file_stem().map_or("scene".into(), |stem| stem.to_string_lossy().into_owned());
+        let follows_n = scene.run.follows_n;
+        let softening_at = scene.run.softening.as_ref().map_or(0..0, Spanned::span);
+        let mut scene = Scene {
+            title: scene.title.clone().unwrap_or_else(|| name.clone()),
+            about: scene.about.as_deref().unwrap_or_default().trim().to_owned(),
+            seed: scene.seed,
+            run: RunHints {
+                softening: origin.number(
+                    "softening",
+                    &scene.run.softening,
+                    run.softening,
+                    NotNegative,
+                )?,
+                ..origin.duration(&scene.run, run)?
+            },
+            field: Field(
+                scene.fields.iter().map(|one| origin.potential(one)).collect::<Result<_>>()?,
             ),
-        ));
+            integrator: origin.integrator(&scene.run)?,
+            view: origin.view(&scene.view)?,
+            finer: None,
+            contents: origin.contents(&scene, &units)?,
+            units,
+            name,
+        };
+        // A generator's own softening is that of the run unless set, and has a range of its own.
+        for (name, parameter, value) in scene.parameters() {
+            let in_range = parameter.check(value);
+            in_range.map_err(|error| {
+                origin.error(
+                    softening_at.clone(),
+                    format!("'{name}' is the run's unless set: {error}"),
+                )
+            })?;
+        }
+        scene.finer = scene.n().filter(|_| follows_n).map(|n| Finer { n, run: scene.run });
+        Ok(scene)
     }
-    let run = RunHints::default();
-    let name = path.file_stem().map_or("scene".into(), |stem| stem.to_string_lossy().into_owned());
-    let follows_n = scene.run.follows_n;
-    let softening_at = scene.run.softening.as_ref().map_or(0..0, Spanned::span);
-    let mut scene = Scene {
-        title: scene.title.clone().unwrap_or_else(|| name.clone()),
-        about: scene.about.as_deref().unwrap_or_default().trim().to_owned(),
-        seed: scene.seed,
-        run: RunHints {
-            softening: origin.number(
-                "softening",
-                &scene.run.softening,
-                run.softening,
-                NotNegative,
-            )?,
-            ..origin.duration(&scene.run, run)?
-        },
-        field: Field(scene.fields.iter().map(|one| origin.potential(one)).collect::<Result<_>>()?),
-        integrator: origin.integrator(&scene.run)?,
-        view: origin.view(&scene.view)?,
-        finer: None,
-        contents: origin.contents(&scene, &units)?,
-        units,
-        name,
-    };
-    // A generator's own softening is that of the run unless set, and has a range of its own.
-    for (name, parameter, value) in scene.parameters() {
-        let in_range = parameter.check(value);
-        in_range.map_err(|error| {
-            origin.error(softening_at.clone(), format!("'{name}' is the run's unless set: {error}"))
-        })?;
-    }
-    scene.finer = scene.n().filter(|_| follows_n).map(|n| Finer { n, run: scene.run });
-    Ok(scene)
 }

@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use super::Viewpoint;
 use gravitile::field::Field;
 use gravitile::forces::tree::TreeConfig;
 use gravitile::forces::{Method, Precision};
 use gravitile::integrate::Integrator;
 use gravitile::integrate::blocks::BlockSettings;
 use gravitile::live::Command;
+use gravitile::render::Preset;
 use gravitile::scene::Orbit;
 use gravitile::settings::{Comparison, DeviceCount, InputRequest, Throw};
 use gravitile::sim::{EngineKind, Settings};
@@ -152,4 +152,30 @@ pub enum Action {
     AskToQuit,
     /// Closes the window.
     Quit,
+}
+
+/// Places for the camera.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Viewpoint {
+    /// Where the camera was at the scene's start.
+    Start,
+    /// All bodies in the picture, in the current direction.
+    Fit,
+    /// From a side, at the current distance.
+    From(Preset),
+    /// The place with that index on the path.
+    Keyframe(usize),
+    /// That of the moment with that index among those that the scene marks.
+    Moment(usize),
+}
+
+impl Viewpoint {
+    /// Places with a button: its label and hint.
+    pub const ALL: [(Self, &'static str, &'static str); 5] = [
+        (Self::Start, "start", "Where the camera began (Home)"),
+        (Self::Fit, "fit", "Fit everything visible in view (f)"),
+        (Self::From(Preset::Top), "top", "Down the z axis"),
+        (Self::From(Preset::Front), "front", "Along the y axis"),
+        (Self::From(Preset::Side), "side", "Along the x axis"),
+    ];
 }

@@ -1,6 +1,6 @@
 //! Bookmarked states of the run, with names and small pictures.
 
-use egui::{Button, Image, RichText, TextEdit, TextureHandle, Ui, vec2};
+use egui::{Button, Image, RichText, TextEdit, Ui, vec2};
 
 use super::theme::{DIM, offer, quantity, section};
 use super::{Action, Facts};
@@ -9,25 +9,6 @@ use super::{Action, Facts};
 const SIZE: egui::Vec2 = vec2(96.0, 54.0);
 /// Width of the names.
 const NAME: f32 = 150.0;
-
-/// A bookmark of a state.
-#[derive(Clone, Default)]
-pub struct Bookmark {
-    /// Its name; may be empty.
-    pub name: String,
-    /// The picture, once it is drawn.
-    pub picture: Option<TextureHandle>,
-}
-
-impl Bookmark {
-    /// Size of a picture in pixels.
-    pub const PICTURE: [u32; 2] = [192, 108];
-
-    /// The name, or what it is.
-    pub fn title(&self) -> &str {
-        if self.name.is_empty() { "bookmark" } else { &self.name }
-    }
-}
 
 /// The name that is being edited, and the time of its bookmark.
 #[derive(Default)]

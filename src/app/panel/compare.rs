@@ -3,22 +3,9 @@
 use egui::{ComboBox, Ui};
 
 use super::theme::{named, released_or_reset, section, softening_slider};
-use super::{Action, Facts, History};
+use super::{Action, Facts};
 use gravitile::integrate;
 use gravitile::settings::Comparison;
-
-/// Two runs side by side.
-#[derive(Clone, Debug)]
-pub struct ComparedRuns<'a> {
-    /// The setting in which they differ.
-    pub differs: &'a Comparison,
-    /// What each has for it.
-    pub names: [String; 2],
-    /// The latest energy errors since they parted.
-    pub energy_errors: Option<[f64; 2]>,
-    /// Diagnostics since then.
-    pub histories: &'a [History; 2],
-}
 
 /// The value of the slider that is being dragged.
 #[derive(Default)]

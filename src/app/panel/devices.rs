@@ -5,23 +5,9 @@ use std::ops::Range;
 use egui::{Button, Ui};
 
 use super::theme::{DIM, section};
-use super::{Action, Facts};
+use super::{Action, DeviceSharing, Facts};
 use gravitile::settings::DeviceCount;
 use gravitile::sim::{DevicePart, Share};
-
-/// Devices that share the bodies, or could share them.
-#[derive(Clone, Debug, Default)]
-pub struct DeviceSharing<'a> {
-    /// Names of the devices that could share them, the window's own first. With only one, nothing
-    /// is shown.
-    pub adapters: &'a [String],
-    /// What each device that takes part does.
-    pub parts: &'a [DevicePart],
-    /// Whether several are faster for these bodies, if measured.
-    pub measured: Option<&'a str>,
-    /// Why only one can compute, if so; shown after "one device".
-    pub only_one: Option<String>,
-}
 
 /// At most this many counts are offered: more than any machine of today has.
 const MOST: usize = 16;

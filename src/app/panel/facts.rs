@@ -1,16 +1,19 @@
 //! What the panel shows. It reads this and never changes it.
 
 use std::path::Path;
+use std::sync::Arc;
 
-use super::{ComparedRuns, DeviceSharing, History, Integration, StoredState};
+use egui::TextureHandle;
+
+use super::{History, Integration};
 use gravitile::bodies::Component;
 use gravitile::forces::Method;
 use gravitile::forces::direct::gpu::KernelConfig;
 use gravitile::gpu::{FrameTimes, Gpu};
 use gravitile::live::{BlockFacts, Inspected, Rates, Status, TimeKeeper};
 use gravitile::scene::{Moment, RunHints};
-use gravitile::settings::InputRequest;
-use gravitile::sim::{EngineKind, Settings, VaryingStep};
+use gravitile::settings::{Comparison, InputRequest};
+use gravitile::sim::{DevicePart, EngineKind, Settings, State, VaryingStep};
 use gravitile::units::Units;
 
 /// Everything that a tab may show.
@@ -125,5 +128,60 @@ impl Facts<'_> {
             let steps = super::theme::rate(self.rates.steps_per_sec());
             format!("{steps} steps/s{}", if self.dt < 0.0 { " backwards" } else { "" })
         }
+    }
+}
+
+/// Two runs side by side.
+#[derive(Clone, Debug)]
+pub struct ComparedRuns<'a> {
+    /// The setting in which they differ.
+    pub differs: &'a Comparison,
+    /// What each has for it.
+    pub names: [String; 2],
+    /// The latest energy errors since they parted.
+    pub energy_errors: Option<[f64; 2]>,
+    /// Diagnostics since then.
+    pub histories: &'a [History; 2],
+}
+
+/// Devices that share the bodies, or could share them.
+#[derive(Clone, Debug, Default)]
+pub struct DeviceSharing<'a> {
+    /// Names of the devices that could share them, the window's own first. With only one, nothing
+    /// is shown.
+    pub adapters: &'a [String],
+    /// What each device that takes part does.
+    pub parts: &'a [DevicePart],
+    /// Whether several are faster for these bodies, if measured.
+    pub measured: Option<&'a str>,
+    /// Why only one can compute, if so; shown after "one device".
+    pub only_one: Option<String>,
+}
+
+/// A stored state of the run, and its bookmark if it has one.
+#[derive(Clone)]
+pub struct StoredState {
+    /// The state.
+    pub state: Arc<State>,
+    /// Its bookmark.
+    pub bookmark: Option<Bookmark>,
+}
+
+/// A bookmark of a state.
+#[derive(Clone, Default)]
+pub struct Bookmark {
+    /// Its name; may be empty.
+    pub name: String,
+    /// The picture, once it is drawn.
+    pub picture: Option<TextureHandle>,
+}
+
+impl Bookmark {
+    /// Size of a picture in pixels.
+    pub const PICTURE: [u32; 2] = [192, 108];
+
+    /// The name, or what it is.
+    pub fn title(&self) -> &str {
+        if self.name.is_empty() { "bookmark" } else { &self.name }
     }
 }

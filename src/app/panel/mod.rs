@@ -36,12 +36,9 @@ mod view;
 mod welcome;
 mod wgsl;
 
-pub use actions::{Action, Integration};
-pub use bookmarks::Bookmark;
+pub use actions::{Action, Integration, Viewpoint};
 pub use card::BodyCard;
-pub use compare::ComparedRuns;
-pub use devices::DeviceSharing;
-pub use facts::Facts;
+pub use facts::{Bookmark, ComparedRuns, DeviceSharing, Facts, StoredState};
 pub use history::History;
 pub use keys::{KEYS, KeyBinding, sheet};
 pub use light::background;
@@ -52,9 +49,9 @@ pub use theme::style;
 pub(crate) use theme::{number, quantity};
 pub use throw::ThrowForm;
 pub(crate) use throw::arrow;
-pub use transport::{PAST_BYTES, StoredState};
+pub use transport::PAST_BYTES;
 pub use trial::TrialForm;
-pub use view::{ViewChoice, Viewpoint};
+pub use view::ViewChoice;
 pub use welcome::Welcome;
 
 use serde::{Deserialize, Serialize};

@@ -55,7 +55,9 @@ impl ScoreForm {
                 offer(ui.button("Measure the score"), about, actions, Action::MeasureScore);
             }
             Self::Measuring { part, doing } => {
-                progress(ui, *part, doing, "Stop measuring", actions);
+                if progress(ui, *part, doing, "Stop measuring") {
+                    actions.push(Action::StopMeasuring);
+                }
             }
             Self::Measured { lines, score, rms_error } => {
                 ui.horizontal(|ui| {

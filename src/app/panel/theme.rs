@@ -10,7 +10,6 @@ use egui::{
     Shape, Slider, SliderClamping, Stroke, TextStyle, Widget, WidgetInfo, WidgetText, emath,
 };
 
-use super::Action;
 use gravitile::units::Measure;
 
 /// Sizes of text, in points: of the panel, and of what explains a control.
@@ -174,12 +173,7 @@ pub fn row(ui: &mut egui::Ui, name: &str, about: &str, value: impl Into<egui::Wi
 }
 
 /// Requests `action` when the button is clicked; `about` is its hint.
-pub fn offer(
-    button: Response,
-    about: impl Into<WidgetText>,
-    actions: &mut Vec<Action>,
-    action: Action,
-) {
+pub fn offer<A>(button: Response, about: impl Into<WidgetText>, actions: &mut Vec<A>, action: A) {
     if button.on_hover_text(about).clicked() {
         actions.push(action);
     }
@@ -243,12 +237,11 @@ pub fn softening_slider<'a>(value: &'a mut f64, suitable: f64, unit: &str) -> Sl
         .in_unit(unit)
 }
 
-/// A bar of a measurement that is done in part, from 0 to 1, and a button that stops it.
-pub fn progress(ui: &mut egui::Ui, part: f64, doing: &str, stop: &str, actions: &mut Vec<Action>) {
+/// A bar of a measurement that is done in part, from 0 to 1, and a button that stops it. True when
+/// that is clicked.
+pub fn progress(ui: &mut egui::Ui, part: f64, doing: &str, stop: &str) -> bool {
     ui.add(ProgressBar::new(part as f32).text(doing).desired_width(220.0));
-    if ui.button(stop).clicked() {
-        actions.push(Action::StopMeasuring);
-    }
+    ui.button(stop).clicked()
 }
 
 /// A small button that resets the control before it to its default; invisible while it has that

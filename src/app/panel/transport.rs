@@ -1,8 +1,6 @@
 //! The bar below the picture: restart, pause, single steps, bookmarks, and a time line of stored
 //! states to go back to, with the moments that the scene marks.
 
-use std::sync::Arc;
-
 use egui::{
     Align2, Color32, CornerRadius, FontId, Id, LayerId, Order, Pos2, Rect, Role, Sense, Shape,
     Stroke, StrokeKind, TextureHandle, Ui, Vec2, WidgetInfo, vec2,
@@ -10,18 +8,8 @@ use egui::{
 
 use super::light::NOTE;
 use super::theme::{BRIGHT, DIM, LINES, offer, quantity};
-use super::{Action, Bookmark, Facts};
+use super::{Action, Facts};
 use gravitile::live::Command;
-use gravitile::sim::State;
-
-/// A stored state of the run, and its bookmark if it has one.
-#[derive(Clone)]
-pub struct StoredState {
-    /// The state.
-    pub state: Arc<State>,
-    /// Its bookmark.
-    pub bookmark: Option<Bookmark>,
-}
 
 /// Memory that stored states may take, in bytes.
 pub const PAST_BYTES: usize = 256 << 20;

@@ -93,7 +93,10 @@ impl TrialForm {
             return;
         }
         if let Self::Going { part, doing } = self {
-            return progress(ui, *part, doing, "Stop the test", actions);
+            if progress(ui, *part, doing, "Stop the test") {
+                actions.push(Action::StopMeasuring);
+            }
+            return;
         }
         ui.horizontal_wrapped(|ui| {
             let about = "Compares this kernel with f64: numbers of bodies around its tile size, with potentials, \

@@ -3,14 +3,12 @@
 use egui::{ComboBox, DragValue, Slider, SliderClamping, Ui};
 
 use super::theme::{InUnit, label, named, offer, reset_after, resets, section, unless};
-use super::{Action, Facts};
+use super::{Action, Facts, Viewpoint};
 use gravitile::bodies::Role;
 use gravitile::render::captions::Captions;
 use gravitile::render::legend::colour_unit;
 use gravitile::render::paths::Paths;
-use gravitile::render::{
-    ColourBy, Exposure, Follow, PALETTES, Palette, Preset, Style, round_below,
-};
+use gravitile::render::{ColourBy, Exposure, Follow, PALETTES, Palette, Style, round_below};
 use gravitile::scene::Keyframe;
 use gravitile::units::{Measure, Units};
 
@@ -76,32 +74,6 @@ impl ViewChoice {
     pub fn units<'a>(&self, units: &'a Units) -> &'a Units {
         if self.physical { units } else { &PLAIN }
     }
-}
-
-/// Places for the camera.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Viewpoint {
-    /// Where the camera was at the scene's start.
-    Start,
-    /// All bodies in the picture, in the current direction.
-    Fit,
-    /// From a side, at the current distance.
-    From(Preset),
-    /// The place with that index on the path.
-    Keyframe(usize),
-    /// That of the moment with that index among those that the scene marks.
-    Moment(usize),
-}
-
-impl Viewpoint {
-    /// Places with a button: its label and hint.
-    pub const ALL: [(Self, &'static str, &'static str); 5] = [
-        (Self::Start, "start", "Where the camera began (Home)"),
-        (Self::Fit, "fit", "Fit everything visible in view (f)"),
-        (Self::From(Preset::Top), "top", "Down the z axis"),
-        (Self::From(Preset::Front), "front", "Along the y axis"),
-        (Self::From(Preset::Side), "side", "Along the x axis"),
-    ];
 }
 
 pub fn show(ui: &mut Ui, facts: &Facts, view: &mut ViewChoice, actions: &mut Vec<Action>) {
