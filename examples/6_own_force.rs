@@ -67,7 +67,7 @@ fn main() -> Result<()> {
     let bodies = Scene::builtin("two-body")?.build()?;
     let engine = WithSources::of(Yukawa { range: 10.0 });
     let settings = Settings { softening: 0.0, dt: 0.001, ..Settings::default() };
-    let mut sim = Simulation::with_engine(Box::new(engine), bodies, settings)?;
+    let mut sim = Simulation::builder(bodies, settings).engine(Box::new(engine)).build()?;
     let start = sim.diagnostics()?;
     println!("closest approaches, which Newton's force would repeat at one angle:");
     println!("      t  separation  angle/degrees  energy error");

@@ -508,7 +508,10 @@ mod tests {
                     Choice::of(EngineKind::Gpu, Method::Tree, ASKED_FOR, Some(Arc::clone(&gpu)));
                 choice.others = vec![Arc::clone(&gpu); devices - 1];
                 let domains = if devices > 1 { Domains::On } else { Domains::Off };
-                let mut sim = Simulation::on(choice, bodies.clone(), settings(domains)).unwrap();
+                let mut sim = Simulation::builder(bodies.clone(), settings(domains))
+                    .choice(choice)
+                    .build()
+                    .unwrap();
                 let mut cinema = Cinema::new(&mut sim, &style, size, Renderer::Auto).unwrap();
                 if devices > 1 {
                     cinema.place = others_painters(&mut sim, size).unwrap();

@@ -258,13 +258,13 @@ fn opened(
     force: Option<(Py<PyAny>, Raised)>,
 ) -> Result<Simulation> {
     let Some((force, raised)) = force else {
-        return blocking(Simulation::open_on(choice, bodies, settings, restart));
+        return Simulation::builder(bodies, settings).choice(choice).restart(restart).build();
     };
     (settings.engine, settings.method) = (choice.kind, Some(choice.method));
     let engine =
         blocking(host_engine(choice.kind, choice.gpu.as_ref(), &choice.others, &settings))?;
     let engine = WithSources::of(WithOwn { engine, force, raised });
-    Simulation::with_engine(Box::new(engine), bodies, settings)
+    Simulation::builder(bodies, settings).engine(Box::new(engine)).restart(restart).build()
 }
 
 /// The bodies of a state as a snapshot.

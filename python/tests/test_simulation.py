@@ -241,6 +241,19 @@ def test_a_force_in_python_is_added(tmp_path, method):
     assert (again.position == whole.position).all() and again.method == method
 
 
+def test_a_force_in_python_continues_a_tree_to_the_same_bits(tmp_path):
+    # Cells are opened by the last accelerations, which the file holds.
+    bodies = gravitile.scene("plummer", n=2000, seed=1).bodies
+    options = {"eps": 0.05, "dt": 0.01, "integrator": "leapfrog", "method": "tree"}
+    whole = Simulation(bodies, force=lambda position: -0.1 * position, **options)
+    whole.step(6)
+    whole.save(tmp_path / "a.gvt")
+    again = Simulation.load(tmp_path / "a.gvt", force=lambda position: -0.1 * position)
+    whole.step(5)
+    again.step(5)
+    assert (again.position == whole.position).all() and (again.velocity == whole.velocity).all()
+
+
 def test_a_force_that_fails_ends_the_step():
     calls = []
 

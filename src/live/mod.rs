@@ -121,7 +121,7 @@ impl Live {
     ///
     /// # Errors
     ///
-    /// Those of [`crate::sim::Simulation::open`].
+    /// Those of [`crate::sim::SimulationBuilder::open`].
     pub async fn open(
         gpu: &Arc<Gpu>,
         choice: Choice,

@@ -119,7 +119,8 @@ impl Worker {
         publish(shared, (&bodies, &zero), &drawn, progress);
         let (simulation, read) = match source {
             WorkerSource::Engine(choice, engine) => {
-                let simulation = Simulation::open_engine(choice, engine, bodies, settings).await?;
+                let simulation =
+                    Simulation::open_engine(choice, engine, bodies, settings, None).await?;
                 (simulation, Default::default())
             }
             WorkerSource::Devices(simulation) => (*simulation, (bodies, zero)),

@@ -84,7 +84,9 @@ fn secs_per_step(
     bodies: &crate::bodies::Bodies,
     settings: &Settings,
 ) -> Result<f64> {
-    let mut sim = crate::sim::Simulation::on(choice.clone(), bodies.clone(), settings.clone())?;
+    let mut sim = crate::sim::Simulation::builder(bodies.clone(), settings.clone())
+        .choice(choice.clone())
+        .build()?;
     let mut best = f64::INFINITY;
     for _ in 0..3 {
         const STEPS: u64 = 4;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use glam::DVec3;
 
-use super::{BACKENDS, Choice, DevicePart, Settings, Varying};
+use super::{Choice, DevicePart, Settings};
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 use crate::exchange::{Exchange, Ranks};
@@ -99,6 +99,22 @@ pub trait Backend: Send {
     fn parts(&mut self) -> Option<&mut dyn BodyParts> {
         None
     }
+}
+
+/// What a backend must offer for a step that varies ([`super::VaryingStep`]).
+pub trait Varying {
+    /// The largest acceleration of all bodies now, in the caller's units; NaN or infinite if one
+    /// is. May be computed in single precision.
+    ///
+    /// # Errors
+    /// Those of the engine.
+    fn largest_acceleration(&mut self) -> BoxFuture<'_, Result<f64>>;
+
+    /// Saves the present motion of the bodies between two steps.
+    fn save(&mut self);
+
+    /// Restores the motion that was saved last.
+    fn restore(&mut self);
 }
 
 /// Bodies of which several devices each have a part.
@@ -235,22 +251,6 @@ pub type OpenBackend = for<'a> fn(
     &'a Settings,
     Option<&'a Restart>,
 ) -> BoxFuture<'a, Result<Box<dyn Backend>>>;
-
-/// Opens the first backend that suits the simulation.
-///
-/// # Errors
-/// Those of the backend.
-pub(super) async fn open(
-    choice: &Choice,
-    bodies: &mut Bodies,
-    settings: &Settings,
-    restart: Option<&Restart>,
-) -> Result<Box<dyn Backend>> {
-    let n = choice.rows.as_ref().map_or(bodies.len(), |rows| rows.n);
-    let suits = |entry: &&BackendEntry| (entry.suits)(choice, settings, n);
-    let entry = BACKENDS.iter().find(suits).unwrap_or(&super::host::BACKEND);
-    (entry.open)(choice, bodies, settings, restart).await
-}
 
 /// Bodies on a device.
 #[derive(Clone, Copy)]

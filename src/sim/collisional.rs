@@ -5,7 +5,7 @@ use std::f64::consts::TAU;
 
 use glam::DVec3;
 
-use super::suggest::{half_mass_radius, two_digits};
+use super::suggest::{DOMINANT, half_mass_radius, two_digits};
 use crate::bodies::Bodies;
 use crate::forces::Method;
 use crate::integrate::blocks::power_of_two_below;
@@ -13,8 +13,6 @@ use crate::scene::RunHints;
 
 /// More bodies than this are treated as a sample of a smooth density.
 pub const MOST_BODIES: usize = 1000;
-/// A body with at least this fraction of the total mass dominates: the others orbit it.
-pub(super) const DOMINANT: f64 = 0.1;
 /// A pair is much closer than the softening if its semi-major axis is less than this fraction of
 /// it.
 const CLOSE: f64 = 0.25;

@@ -30,6 +30,7 @@
 //! | `measure/time/step_timer.rs` | steps between timestamps, without a simulation |
 
 mod backend;
+mod builder;
 mod choice;
 mod choose;
 mod clock;
@@ -42,13 +43,15 @@ mod host;
 mod settings;
 mod shapes;
 mod simulation;
+mod state;
 mod suggest;
 mod varying;
 
 pub use backend::{
     Backend, BackendEntry, BlocksView, BodyPart, BodyParts, Capabilities, Observed, OnDevice,
-    OnHost, OpenBackend, Watch,
+    OnHost, OpenBackend, Varying, Watch,
 };
+pub use builder::SimulationBuilder;
 pub use choice::{ASKED_FOR, Choice};
 pub use choose::{choose, choose_on};
 pub(crate) use clock::check_advance;
@@ -67,10 +70,11 @@ pub use crate::tuned::KnownResults;
 pub use group::{DeviceGroup, Exchanged, divides};
 pub use host::HostState;
 pub use settings::Settings;
-pub use simulation::{Simulation, State};
+pub use simulation::Simulation;
+pub use state::State;
 pub use suggest::{longest_step_in, suggest};
 pub(crate) use varying::check_forwards;
-pub use varying::{LONGEST, Varying, VaryingStep};
+pub use varying::{LONGEST, VaryingStep};
 
 /// All backends; the first that suits a simulation steps its bodies.
 pub const BACKENDS: &[BackendEntry] = &[

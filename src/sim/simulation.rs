@@ -7,8 +7,8 @@ use glam::DVec3;
 
 use super::clock::{check_advance, check_dt};
 use super::{
-    Backend, BlocksView, BodyParts, Capabilities, Choice, Clock, EngineKind, HostState, Observed,
-    Settings, VaryingStep, Watch,
+    BACKENDS, Backend, BackendEntry, BlocksView, BodyParts, Capabilities, Choice, Clock, HostState,
+    Observed, Settings, State, VaryingStep, Watch,
 };
 use crate::bodies::{Bodies, copied};
 use crate::diagnostics::Diagnostics;
@@ -17,7 +17,7 @@ use crate::exchange::Ranks;
 use crate::forces::direct::gpu::{KernelConfig, KernelRequest};
 use crate::forces::{ForceEngine, check_softening};
 use crate::frame::{Frame, coincident};
-use crate::gpu::{BodyBuffers, Gpu, blocking};
+use crate::gpu::{BodyBuffers, Gpu};
 use crate::integrate::blocks::{BlockSteps, Passage, Restart};
 
 /// A running simulation: bodies, engine, integrator and clock. [`crate::sim`] has an example.
@@ -33,91 +33,34 @@ pub struct Simulation {
     host_fields: Bodies,
 }
 
-/// The bodies and their accelerations at one time.
-#[derive(Clone, Debug)]
-pub struct State {
-    /// Simulated time.
-    pub time: f64,
-    /// Steps done since the beginning of the run.
-    pub steps: u64,
-    /// Positions and velocities at that time.
-    pub bodies: Bodies,
-    /// Accelerations, one per body.
-    pub acceleration: Vec<DVec3>,
-    /// Softening length of these accelerations.
-    pub softening: f64,
+/// Opens the first backend that suits the simulation.
+async fn open_backend(
+    choice: &Choice,
+    bodies: &mut Bodies,
+    settings: &Settings,
+    restart: Option<&Restart>,
+) -> Result<Box<dyn Backend>> {
+    let n = choice.rows.as_ref().map_or(bodies.len(), |rows| rows.n);
+    let suits = |entry: &&BackendEntry| (entry.suits)(choice, settings, n);
+    let entry = BACKENDS.iter().find(suits).unwrap_or(&super::host::BACKEND);
+    (entry.open)(choice, bodies, settings, restart).await
 }
 
 impl Simulation {
-    /// Checks `bodies` and `settings` and computes the first accelerations, on the engine and by
-    /// the method that [`super::choose()`] takes for them.
-    ///
-    /// # Errors
-    /// Bodies or settings out of range; no such engine or adapter; bodies that do not fit on the
-    /// device.
-    pub async fn open(bodies: Bodies, settings: Settings) -> Result<Self> {
-        Self::open_from(bodies, settings, None).await
-    }
-
-    /// Opens a simulation from a snapshot written in the middle of a run. With the `restart` that
-    /// [`Simulation::restart`] returned then, it continues to the same bits.
-    ///
-    /// # Errors
-    /// Those of [`Simulation::open`]; a `restart` that no such run can have.
-    pub async fn open_from(
-        bodies: Bodies,
-        settings: Settings,
-        restart: Option<&Restart>,
-    ) -> Result<Self> {
-        settings.validate()?;
-        let choice = super::choose(bodies.len(), &settings).await?;
-        Self::open_on(choice, bodies, settings, restart).await
-    }
-
-    /// [`Simulation::open_from`] on an engine already chosen: by [`crate::measure::choose()`], say,
-    /// or on a device that is already open.
-    ///
-    /// # Errors
-    /// Those of [`Simulation::open_from`].
-    pub async fn open_on(
-        choice: Choice,
-        bodies: Bodies,
-        mut settings: Settings,
-        restart: Option<&Restart>,
-    ) -> Result<Self> {
-        settings.validate()?;
-        settings.check_same_bits()?;
-        settings.method = Some(choice.method);
-        let n = match &choice.rows {
-            #[cfg(not(target_arch = "wasm32"))]
-            Some(rows) => {
-                super::group::check_rows(&choice, rows, &bodies, &settings)?;
-                rows.n
-            }
-            _ => {
-                bodies.validate()?;
-                bodies.len()
-            }
-        };
-        settings.spread |= choice.ranks.is_some();
-        super::shapes::settle(&mut settings, &choice, n)?;
-        Self::open_unchecked(choice, bodies, settings, restart).await
-    }
-
-    /// [`Simulation::open_on`] with checked settings.
+    /// A simulation on the engine of `choice`, with checked bodies and settings.
     pub(crate) async fn open_unchecked(
         choice: Choice,
         mut bodies: Bodies,
         mut settings: Settings,
         restart: Option<&Restart>,
     ) -> Result<Self> {
-        let backend = super::backend::open(&choice, &mut bodies, &settings, restart).await?;
+        let backend = open_backend(&choice, &mut bodies, &settings, restart).await?;
         let frame = backend.capabilities(settings.begins_at()).first_frame();
         settings.frame = frame.or(settings.frame);
         Self::of(backend, choice, bodies, settings).await
     }
 
-    async fn of(
+    pub(super) async fn of(
         mut backend: Box<dyn Backend>,
         choice: Choice,
         bodies: Bodies,
@@ -164,68 +107,16 @@ impl Simulation {
         }
     }
 
-    /// A simulation on the caller's own engine, called by the host; `settings` give the rest.
-    ///
-    /// # Errors
-    /// Those of [`Simulation::open`]; an engine that does not compute what the integrator needs.
-    pub fn with_engine(
-        engine: Box<dyn ForceEngine>,
-        bodies: Bodies,
-        settings: Settings,
-    ) -> Result<Self> {
-        bodies.validate()?;
-        settings.validate()?;
-        settings.check_same_bits()?;
-        blocking(Self::open_engine(Self::own_choice(), engine, bodies, settings))
-    }
-
     /// A simulation on an open `engine`, with checked settings.
     pub(crate) async fn open_engine(
         choice: Choice,
         engine: Box<dyn ForceEngine>,
         bodies: Bodies,
         settings: Settings,
+        restart: Option<&Restart>,
     ) -> Result<Self> {
-        let state = HostState::open(bodies, engine, &settings, None).await?;
+        let state = HostState::open(bodies, engine, &settings, restart).await?;
         Self::of(Box::new(state), choice, Bodies::default(), settings).await
-    }
-
-    /// A simulation on the caller's own backend, which has already taken `bodies` and computed
-    /// their first accelerations.
-    ///
-    /// # Errors
-    /// Bodies or settings out of range; an external field, which such a backend does not take.
-    pub fn at(backend: Box<dyn Backend>, bodies: Bodies, settings: Settings) -> Result<Self> {
-        bodies.validate()?;
-        settings.validate()?;
-        if !settings.field.is_empty() {
-            let allowed = "none on a backend of the caller's own, which computes all forces itself";
-            return Err(Error::value("the external field", settings.field.names(), allowed));
-        }
-        blocking(Self::of(backend, Self::own_choice(), bodies, settings))
-    }
-
-    fn own_choice() -> Choice {
-        let kind = EngineKind::Cpu;
-        Choice::of(kind, kind.method(), "the caller's own", None)
-    }
-
-    /// [`Simulation::open`], blocking.
-    #[cfg(not(target_arch = "wasm32"))]
-    pub fn new(bodies: Bodies, settings: Settings) -> Result<Self> {
-        pollster::block_on(Self::open(bodies, settings))
-    }
-
-    /// [`Simulation::open_on`], blocking.
-    #[cfg(not(target_arch = "wasm32"))]
-    pub fn on(choice: Choice, bodies: Bodies, settings: Settings) -> Result<Self> {
-        pollster::block_on(Self::open_on(choice, bodies, settings, None))
-    }
-
-    /// [`Simulation::open_from`], blocking.
-    #[cfg(not(target_arch = "wasm32"))]
-    pub fn resume(bodies: Bodies, settings: Settings, restart: Option<&Restart>) -> Result<Self> {
-        pollster::block_on(Self::open_from(bodies, settings, restart))
     }
 
     /// Simulated time.

@@ -3,7 +3,6 @@
 use glam::DVec3;
 use rayon::prelude::*;
 
-use super::collisional::DOMINANT;
 use crate::bodies::Bodies;
 use crate::diagnostics::{density_centre, lagrangian_radii, neighbour_distance};
 use crate::field::Field;
@@ -11,6 +10,8 @@ use crate::scene::RunHints;
 
 /// The rank of the neighbour whose distance is the softening.
 const NEIGHBOUR: usize = 8;
+/// A body with at least this fraction of the total mass dominates: the others orbit it.
+pub(super) const DOMINANT: f64 = 0.1;
 /// The maximum number of steps of a suggested run: the first encounter of two distant clusters may
 /// be too far in the future.
 const MOST_STEPS: f64 = 100_000.0;

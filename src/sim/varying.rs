@@ -14,7 +14,7 @@
 //! The host waits for one number per force: the largest acceleration, a maximum of integers on the
 //! device (`shaders/integrate/strongest.wgsl`).
 
-use super::{Backend, BoxFuture, Watch};
+use super::{Backend, Varying, Watch};
 use crate::error::{Error, Result};
 use crate::integrate::blocks::{LEVELS, PERIOD, common_step};
 
@@ -22,22 +22,6 @@ use crate::integrate::blocks::{LEVELS, PERIOD, common_step};
 /// need the bodies at one time: steps of the built-in scenes are from 1/12 to 3 times those of the
 /// default accuracy.
 pub const LONGEST: f64 = 16.0;
-
-/// What a backend must offer for a step that varies.
-pub trait Varying {
-    /// The largest acceleration of all bodies now, in the caller's units; NaN or infinite if one
-    /// is. May be computed in single precision.
-    ///
-    /// # Errors
-    /// Those of the engine.
-    fn largest_acceleration(&mut self) -> BoxFuture<'_, Result<f64>>;
-
-    /// Saves the present motion of the bodies between two steps.
-    fn save(&mut self);
-
-    /// Restores the motion that was saved last.
-    fn restore(&mut self);
-}
 
 /// The step of all bodies that varies, and the steps taken so far by this simulation.
 #[derive(Clone, Debug, PartialEq)]

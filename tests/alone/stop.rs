@@ -43,7 +43,7 @@ fn sim(n: usize, integrator: &str, engine: EngineKind, on: (Method, usize)) -> S
         (0..devices).map(|_| Gpu::open_blocking(&settings.adapter).unwrap()).collect();
     let choice = Choice::of(engine, method, "asked for", open.pop());
     let settings = Settings { method: Some(method), ..settings };
-    Simulation::on(Choice { others: open, ..choice }, bodies, settings).unwrap()
+    Simulation::builder(bodies, settings).choice(Choice { others: open, ..choice }).build().unwrap()
 }
 
 /// Completes a step and returns the number of times that engines polled for a stop request.
@@ -140,7 +140,10 @@ fn unexpectedly_long_walks_are_polled_often() {
     let request = common::adapter_request();
     let mut open: Vec<Arc<Gpu>> = (0..2).map(|_| Gpu::open_blocking(&request).unwrap()).collect();
     let choice = Choice::of(EngineKind::Gpu, Method::Tree, "asked for", open.pop());
-    let mut sim = Simulation::on(Choice { others: open, ..choice }, bodies, settings).unwrap();
+    let mut sim = Simulation::builder(bodies, settings)
+        .choice(Choice { others: open, ..choice })
+        .build()
+        .unwrap();
     let start = std::time::Instant::now();
     // Each of the two devices polls.
     let polls = step_counting_polls(&mut sim) / 2;

@@ -132,8 +132,10 @@ fn batches_and_restart_give_same_bits() {
             first.step(2).unwrap();
             let (restart, steps) = (first.restart(), first.steps());
             let settings = Settings { steps_before: steps, ..settings.clone() };
-            let mut second =
-                Simulation::resume(first.bodies().unwrap(), settings, Some(&restart)).unwrap();
+            let mut second = Simulation::builder(first.bodies().unwrap(), settings)
+                .restart(Some(&restart))
+                .build()
+                .unwrap();
             assert!(
                 second.describe_engine().contains("on the device"),
                 "{}",

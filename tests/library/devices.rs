@@ -46,7 +46,10 @@ fn chosen(count: usize, settings: &Settings) -> Choice {
 }
 
 fn open(count: usize, bodies: &Bodies, settings: &Settings) -> Simulation {
-    Simulation::on(chosen(count, settings), bodies.clone(), settings.clone()).unwrap()
+    Simulation::builder(bodies.clone(), settings.clone())
+        .choice(chosen(count, settings))
+        .build()
+        .unwrap()
 }
 
 /// The complete observable state of a simulation, bit for bit.
@@ -171,7 +174,7 @@ fn tree_run_resumes_on_different_device_count() {
     let frame = begun.frame();
     let later = Settings { steps_before: 3, frame, ..settings };
     let choice = chosen(3, &later);
-    let sim = pollster::block_on(Simulation::open_on(choice, at, later, Some(&restart)));
+    let sim = Simulation::builder(at, later).choice(choice).restart(Some(&restart)).build();
     let mut sim = sim.unwrap();
     sim.step(2).unwrap();
     assert_eq!(whole.bodies().unwrap().position, sim.bodies().unwrap().position);

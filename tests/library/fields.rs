@@ -278,7 +278,10 @@ fn devices_share_bodies_in_field_with_same_bits() {
         let run = |others: Vec<Arc<Gpu>>| {
             let choice = Choice::of(EngineKind::Gpu, method, "", Some(Arc::clone(&first)));
             let choice = Choice { others, ..choice };
-            let mut sim = Simulation::on(choice, plummer(1500), settings.clone()).unwrap();
+            let mut sim = Simulation::builder(plummer(1500), settings.clone())
+                .choice(choice)
+                .build()
+                .unwrap();
             sim.step(3).unwrap();
             let state = sim.state().unwrap();
             format!("{state:?} {:?}", sim.diagnostics_of(&state).unwrap())

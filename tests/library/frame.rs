@@ -197,8 +197,10 @@ fn restart_far_from_origin_gives_same_bits() {
     assert!(!restart.columns.is_empty(), "far out f64 should lack something");
     let settings = Settings { steps_before: 15, frame: first.settings().frame, ..settings };
     let resume = |restart| {
-        let mut second =
-            Simulation::resume(state.bodies.clone(), settings.clone(), restart).unwrap();
+        let mut second = Simulation::builder(state.bodies.clone(), settings.clone())
+            .restart(restart)
+            .build()
+            .unwrap();
         second.step(25).unwrap();
         (second.bodies().unwrap(), second.restart())
     };

@@ -114,9 +114,10 @@ fn custom_engine_moves_bodies() {
     let dt = 1e-3;
     let settings = Settings { dt, ..Settings::default() };
     let bodies = plummer(20);
-    let mut sim =
-        Simulation::with_engine(Box::new(WithSources::of(Spring)), bodies.clone(), settings)
-            .unwrap();
+    let mut sim = Simulation::builder(bodies.clone(), settings)
+        .engine(Box::new(WithSources::of(Spring)))
+        .build()
+        .unwrap();
     assert_eq!(sim.describe_engine(), "a spring");
     // After half a period every body is at its mirror image about the origin.
     let half = (std::f64::consts::PI / dt).round() as u64;
@@ -128,8 +129,11 @@ fn custom_engine_moves_bodies() {
     }
     let hermite =
         Settings { integrator: integrate::find("hermite6").unwrap(), ..Settings::default() };
-    let refused =
-        Simulation::with_engine(Box::new(WithSources::of(Spring)), bodies, hermite).err().unwrap();
+    let refused = Simulation::builder(bodies, hermite)
+        .engine(Box::new(WithSources::of(Spring)))
+        .build()
+        .err()
+        .unwrap();
     assert!(refused.to_string().contains("hermite6"), "{refused}");
 }
 
@@ -162,9 +166,10 @@ fn custom_integrator_has_its_own_order() {
     let error = |dt: f64| {
         let settings = Settings { dt, integrator: &EULER, ..Settings::default() };
         let bodies = plummer(5);
-        let mut sim =
-            Simulation::with_engine(Box::new(WithSources::of(Spring)), bodies.clone(), settings)
-                .unwrap();
+        let mut sim = Simulation::builder(bodies.clone(), settings)
+            .engine(Box::new(WithSources::of(Spring)))
+            .build()
+            .unwrap();
         sim.step((1.0 / dt).round() as u64).unwrap();
         let right = bodies.position[2] * 1f64.cos() + bodies.velocity[2] * 1f64.sin();
         (sim.bodies().unwrap().position[2] - right).length()
@@ -228,12 +233,25 @@ fn custom_backend_may_hold_the_bodies() {
     let bodies = plummer(10);
     let backend = Drifting { position: bodies.position.clone(), velocity: bodies.velocity.clone() };
     let settings = Settings { dt: 0.5, ..Settings::default() };
-    let mut sim = Simulation::at(Box::new(backend), bodies.clone(), settings).unwrap();
+    let mut sim =
+        Simulation::builder(bodies.clone(), settings).backend(Box::new(backend)).build().unwrap();
     sim.step(4).unwrap();
     let found = sim.diagnostics().unwrap();
     assert_eq!((sim.time(), sim.steps(), found.potential), (2.0, 4, 0.0));
     assert_eq!(sim.bodies().unwrap().position[7], bodies.position[7] + bodies.velocity[7] * 2.0);
     assert!(sim.device().is_none() && sim.host().is_none() && sim.kernel_config().is_none());
+}
+
+#[test]
+fn custom_backend_refuses_restart_data() {
+    let open = |settings: Settings, restart: Option<&Restart>| {
+        let (position, velocity) = (plummer(10).position, plummer(10).velocity);
+        let backend = Box::new(Drifting { position, velocity });
+        Simulation::builder(plummer(10), settings).backend(backend).restart(restart).build()
+    };
+    assert!(open(Settings::default(), None).is_ok());
+    let error = open(Settings::default(), Some(&Restart::default())).err().unwrap().to_string();
+    assert!(error.contains("restart data"), "{error}");
 }
 
 /// No device is opened unless requested, and nothing is timed.

@@ -150,7 +150,7 @@ fn same_bits_in_pieces_after_restart_and_on_two_devices() {
                 EngineKind::Gpu => choice(count, &settings),
                 kind => Choice::of(kind, method, "asked for", None),
             };
-            pollster::block_on(Simulation::open_on(choice, bodies, settings, restart)).unwrap()
+            Simulation::builder(bodies, settings).choice(choice).restart(restart).build().unwrap()
         };
         let whole = |count: usize| {
             let mut sim = open(count, bodies.clone(), settings.clone(), None);
@@ -191,7 +191,8 @@ fn device_finds_the_largest_acceleration() {
             bodies.mass[n / 2] *= 50.0;
         }
         let settings = settings(EngineKind::Gpu, Method::Direct);
-        let open = Simulation::on(choice(1, &settings), bodies, settings);
+        let choice = choice(1, &settings);
+        let open = Simulation::builder(bodies, settings).choice(choice).build();
         let mut sim = open.unwrap();
         let state = sim.state().unwrap();
         let largest = state.acceleration.iter().map(|a| a.length()).fold(0.0, f64::max);

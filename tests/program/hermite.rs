@@ -273,8 +273,10 @@ fn resume_gives_same_bits() {
         let restart = first.restart();
         assert!(restart.columns["blocks.lx"].iter().any(|low| *low != 0.0));
         let settings = Settings { steps_before: 4, ..settings };
-        let mut second =
-            Simulation::resume(first.bodies().unwrap(), settings, Some(&restart)).unwrap();
+        let mut second = Simulation::builder(first.bodies().unwrap(), settings)
+            .restart(Some(&restart))
+            .build()
+            .unwrap();
         assert_eq!(second.bodies().unwrap(), first.bodies().unwrap());
         second.step(5).unwrap();
         assert_eq!(second.bodies().unwrap(), whole.bodies().unwrap(), "{integrator}");

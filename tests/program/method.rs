@@ -151,7 +151,10 @@ fn too_many_bodies_for_memory_are_refused_with_the_maximum() {
         let settings =
             Settings { engine: EngineKind::Gpu, method: Some(method), ..Settings::default() };
         let choice = pollster::block_on(choose_on(Some(&gpu), n, &settings)).unwrap();
-        let error = Simulation::on(choice, test_bodies(n, Spread::Even), settings).err();
+        let error = Simulation::builder(test_bodies(n, Spread::Even), settings)
+            .choice(choice)
+            .build()
+            .err();
         error.map(|error| error.to_string())
     };
     let tree = refusal(Method::Tree, 5001).unwrap();

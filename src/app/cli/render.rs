@@ -158,7 +158,8 @@ pub fn main(args: &Args) -> Result<Ended> {
     let waiting = print::waiting("first forces");
     let choice = lookup::choose(input.snapshot.bodies.len(), &mut settings)?;
     run::note_unused_adapter(&choice, &settings);
-    let mut sim = Simulation::on(choice, input.snapshot.bodies.clone(), settings)?;
+    let mut sim =
+        Simulation::builder(input.snapshot.bodies.clone(), settings).choice(choice).build()?;
     drop(waiting);
     let dt = sim.settings().dt;
     let mut choices: Vec<String> = input.chosen.iter().cloned().collect();

@@ -91,8 +91,10 @@ pub fn main(args: &Args) -> Result<Ended> {
     let restart = restart.as_ref();
     let bodies = std::mem::take(&mut found.snapshot.bodies);
     let mut sim = match choice {
-        None => Simulation::resume(bodies, settings, restart)?,
-        Some(choice) => pollster::block_on(Simulation::open_on(choice, bodies, settings, restart))?,
+        None => Simulation::builder(bodies, settings).restart(restart).build()?,
+        Some(choice) => {
+            Simulation::builder(bodies, settings).choice(choice).restart(restart).build()?
+        }
     };
     found.snapshot.bodies = sim.bodies()?;
     drop(waiting);

@@ -148,7 +148,7 @@ pub fn main(args: &Args) -> Result<Ended> {
             std::mem::take(&mut input.snapshot.bodies)
         }
     };
-    let mut sim = Simulation::on(choice, bodies, settings)?;
+    let mut sim = Simulation::builder(bodies, settings).choice(choice).build()?;
     drop(waiting);
     // A device rounds bodies to f32 before the first step; the first snapshot holds the rounded
     // ones.

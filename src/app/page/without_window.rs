@@ -81,7 +81,7 @@ async fn run(request: &ViewRequest) -> Result<()> {
     let lasts = loaded.run.until;
     let motion = request.look.motion(&bodies, loaded.view.as_ref(), &style, size, lasts)?;
     let mut painter = Painter::cpu(size);
-    let mut sim = Simulation::open(bodies, settings).await?;
+    let mut sim = Simulation::builder(bodies, settings).open().await?;
     let state = sim.fetch().await?;
     let mut look = Look::new(&style, &state.bodies, Some(&state.acceleration))?;
     let canvas = PageCanvas::new(size)?;
@@ -189,7 +189,7 @@ async fn take_steps(link: &str, count: u32) -> Result<String> {
     let request = parse_link(link).await?;
     let mut input = request.input.load(request.steps.eps)?;
     let settings = request.steps.settings(&mut input, &request.engine)?;
-    let mut sim = Simulation::open(input.snapshot.bodies, settings).await?;
+    let mut sim = Simulation::builder(input.snapshot.bodies, settings).open().await?;
     let done = sim.advance(u64::from(count), &mut |_| true).await?;
     // Waits for the device to complete the steps.
     let state = sim.fetch().await?;

@@ -1020,7 +1020,7 @@ mod tests {
         let alone = Settings { domains: Domains::Off, ..settings() };
         let choice = Choice::of(EngineKind::Gpu, Method::Tree, ASKED_FOR, Some(adapter()));
         let bodies = test_bodies(3000, Spread::Even);
-        let mut one = Simulation::on(choice, bodies, alone).unwrap();
+        let mut one = Simulation::builder(bodies, alone).choice(choice).build().unwrap();
         one.step(100).unwrap();
         let expected = format!("{:?} ", one.bodies().unwrap());
         for parts in [2, 3, 4, 8] {
@@ -1039,7 +1039,7 @@ mod tests {
         let settings = Settings { domains: Domains::On, ..alone.clone() };
         let bodies = test_bodies(3000, Spread::Even);
         let choice = Choice::of(EngineKind::Gpu, Method::Tree, ASKED_FOR, Some(adapter()));
-        let mut one = Simulation::on(choice, bodies.clone(), alone).unwrap();
+        let mut one = Simulation::builder(bodies.clone(), alone).choice(choice).build().unwrap();
         one.step(5).unwrap();
         let expected = one.bodies().unwrap();
         for parts in [2, 3] {

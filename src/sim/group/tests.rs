@@ -68,7 +68,7 @@ fn found(open: &Open<'_>, own: &Bodies) -> Result<Found> {
 fn check(engine: EngineKind, choice: &(dyn Fn() -> Choice + Sync), bodies: &Bodies) {
     let open = |choice: Choice, bodies: Bodies, restart: Option<&Restart>, steps| {
         let settings = Settings { steps_before: steps, ..settings(engine) };
-        pollster::block_on(Simulation::open_on(choice, bodies, settings, restart))
+        Simulation::builder(bodies, settings).choice(choice).restart(restart).build()
     };
     let alone = found(&|bodies, restart, steps| open(choice(), bodies, restart, steps), bodies);
     let alone = alone.unwrap();
@@ -148,7 +148,7 @@ fn a_lost_body_ends_the_step_of_all_ranks() {
                 let ranks = Some(Ranks::new(Box::new(member), 0));
                 let choice = Choice { ranks, rows: Some(Rows { own: rows, n: N }), ..choice };
                 let settings = Settings { dt: 10.0, ..settings(EngineKind::Cpu) };
-                let mut sim = Simulation::on(choice, own, settings).unwrap();
+                let mut sim = Simulation::builder(own, settings).choice(choice).build().unwrap();
                 let before = sim.state().unwrap();
                 let error = sim.step(1).unwrap_err().to_string();
                 assert_eq!(sim.state().unwrap().bodies, before.bodies, "the step is taken back");

@@ -101,12 +101,10 @@ fn run_resumed_on_another_number_of_domains_has_the_bits_of_an_unbroken_one() {
     let (frame, restart) = (first.settings().frame, first.restart());
     let rest = Settings { frame, ..settings.going_on_from(&state) };
     for count in [3, 1] {
-        let opening = Simulation::open_on(
-            chosen(count, &rest),
-            state.bodies.clone(),
-            rest.clone(),
-            Some(&restart),
-        );
+        let opening = Simulation::builder(state.bodies.clone(), rest.clone())
+            .choice(chosen(count, &rest))
+            .restart(Some(&restart))
+            .open();
         let mut resumed = pollster::block_on(opening).unwrap();
         resumed.step(2).unwrap();
         assert_eq!(resumed.steps(), 5);

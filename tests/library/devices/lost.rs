@@ -21,7 +21,7 @@ fn lost_device_ends_the_others_with_an_error() {
         let choice = Choice::of(EngineKind::Gpu, Method::Direct, "asked for", Some(own[0].clone()));
         let choice = Choice { others: own[1..].to_vec(), ..choice };
         let settings = settings(KernelRequest::default());
-        let mut sim = Simulation::on(choice, plummer(300), settings).unwrap();
+        let mut sim = Simulation::builder(plummer(300), settings).choice(choice).build().unwrap();
         let gone = Arc::clone(&own[2 - lost]);
         let mut watch = |done| {
             if done == 3 {
@@ -42,7 +42,8 @@ fn lost_run(settings: &Settings, at: &std::path::Path, step: u64) -> (Error, Vec
         (0..2).map(|_| Gpu::open_blocking(&common::adapter_request()).unwrap()).collect();
     let choice = Choice::of(EngineKind::Gpu, Method::Direct, "asked for", Some(own[0].clone()));
     let choice = Choice { others: own[1..].to_vec(), ..choice };
-    let mut sim = Simulation::on(choice, plummer(300), settings.clone()).unwrap();
+    let mut sim =
+        Simulation::builder(plummer(300), settings.clone()).choice(choice).build().unwrap();
     let mut watch = |done| {
         if done == step {
             own[1].device.destroy();

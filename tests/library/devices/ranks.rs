@@ -32,7 +32,7 @@ fn open_on(ranks: Ranks, bodies: &Bodies, settings: &Settings) -> Simulation {
     let others = own.split_off(1);
     let choice = Choice::of(EngineKind::Gpu, Method::Direct, "asked for", own.pop());
     let choice = Choice { others, ranks: Some(ranks), ..choice };
-    Simulation::on(choice, bodies.clone(), settings.clone()).unwrap()
+    Simulation::builder(bodies.clone(), settings.clone()).choice(choice).build().unwrap()
 }
 
 #[test]

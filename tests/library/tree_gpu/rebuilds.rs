@@ -50,7 +50,10 @@ fn resume_from(first: &mut Simulation, settings: &Settings) -> Result<(Simulatio
     let stores_build_positions = restart.columns.keys().any(|name| name.starts_with("built."));
     let resumed = Settings { frame: first.settings().frame, ..settings.clone() };
     let resumed = resumed.going_on_from(&state);
-    Ok((Simulation::resume(state.bodies, resumed, Some(&restart))?, stores_build_positions))
+    Ok((
+        Simulation::builder(state.bodies, resumed).restart(Some(&restart)).build()?,
+        stores_build_positions,
+    ))
 }
 
 #[test]

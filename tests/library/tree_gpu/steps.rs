@@ -90,7 +90,8 @@ fn tree_restart_gives_same_bits() {
     // In the frame of the first state, as stored in a run folder.
     let resumed = Settings { frame: first.frame(), ..settings(Method::Tree) };
     let resumed = resumed.going_on_from(&state);
-    let mut second = Simulation::resume(state.bodies, resumed, Some(&restart)).unwrap();
+    let mut second =
+        Simulation::builder(state.bodies, resumed).restart(Some(&restart)).build().unwrap();
     second.step(5).unwrap();
     assert!(bits(&second.bodies().unwrap()) == bits(&whole.bodies().unwrap()));
 }

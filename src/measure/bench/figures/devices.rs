@@ -381,7 +381,7 @@ fn timed(
     let method = settings.method.unwrap_or(Method::Direct);
     let choice = Choice::of(EngineKind::Gpu, method, ASKED_FOR, devices.first().cloned());
     let choice = Choice { others: devices[1..].to_vec(), ..choice };
-    let mut sim = Simulation::on(choice, bodies.clone(), settings)?;
+    let mut sim = Simulation::builder(bodies.clone(), settings).choice(choice).build()?;
     // The blocks do not depend on the number of devices.
     let of_blocks = |sim: &Simulation| {
         sim.blocks().map_or(Costs::default(), |steps| {

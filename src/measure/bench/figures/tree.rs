@@ -122,7 +122,7 @@ fn step_secs(
         ..Settings::default()
     };
     let choice = Choice::of(kind, method, ASKED_FOR, session.gpu.clone());
-    let mut sim = Simulation::on(choice, bodies.clone(), settings)?;
+    let mut sim = Simulation::builder(bodies.clone(), settings).choice(choice).build()?;
     let mut timed = |steps: u64| -> Result<f64> {
         let begun = Instant::now();
         sim.step(steps)?;
