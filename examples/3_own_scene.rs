@@ -37,25 +37,20 @@ fn main() -> Result<()> {
     let mut bodies = scene.build()?;
 
     // A ring of test bodies: without mass they feel gravity but exert none.
-    let mut ring = Bodies::with_capacity(100);
-    ring.components = vec![Component::new("ring", Role::Star)];
+    let components = vec![Component::new("ring", Role::Star)];
+    let mut ring = Bodies { components, ..Bodies::default() };
     for i in 0..100 {
-        let angle = std::f64::consts::TAU * f64::from(i) / 100.0;
-        let outward = DVec3::new(angle.cos(), angle.sin(), 0.0);
+        let outward = DVec3::X.rotate_z(std::f64::consts::TAU * f64::from(i) / 100.0);
         ring.push(0.0, outward * 2.0, DVec3::Z.cross(outward) * 0.7, 0);
     }
     bodies.append(&ring)?;
     println!("{} bodies in {} components", bodies.len(), bodies.components.len());
 
-    let folder = std::env::temp_dir();
     let snapshot = Snapshot::new(bodies, 0.0);
     for name in ["two-clusters.gvt", "two-clusters.csv", "two-clusters.tipsy"] {
-        let losses = snapshot::write(folder.join(name), &snapshot, &WriteOptions::default())?;
-        println!("{name}: {}", if losses.is_empty() { "holds everything" } else { "cannot hold" });
-        for loss in losses.iter() {
-            println!("    {loss}");
-        }
-        std::fs::remove_file(folder.join(name)).ok();
+        let path = std::env::temp_dir().join(name);
+        let losses = snapshot::write(&path, &snapshot, &WriteOptions::default())?;
+        println!("{} lacks {:?}", path.display(), losses.iter().collect::<Vec<_>>());
     }
     Ok(())
 }

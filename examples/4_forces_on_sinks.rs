@@ -21,25 +21,20 @@ fn main() -> Result<()> {
     let sinks = Sinks::new(&probes, Identity::Foreign);
     let sources = Sources::new(&cluster.position, &cluster.mass);
 
+    // With few sinks and many sources, cutting the sources into slices keeps a device busy.
+    let shape = KernelRequest { s: Some(16), ..KernelRequest::default() };
     let mut engines: Vec<Box<dyn ForceEngine>> =
         vec![Box::new(Reference::default()), Box::new(CpuSingle::new())];
     match Gpu::open_blocking(&AdapterRequest::default()) {
-        Ok(gpu) => {
-            // With few sinks and many sources, cutting the sources into slices keeps the device
-            // busy.
-            let shape = KernelRequest { s: Some(16), ..KernelRequest::default() };
-            engines.push(Box::new(GpuSingle::new(gpu, shape)));
-        }
+        Ok(gpu) => engines.push(Box::new(GpuSingle::new(gpu, shape))),
         Err(error) => println!("without a GPU: {error}"),
     }
-    let outputs = Outputs::POTENTIAL;
     let mut forces = Forces::default();
     for engine in &mut engines {
-        engine.evaluate_from(&sources, &sinks, 0.01, &outputs, &mut forces)?;
+        engine.evaluate_from(&sources, &sinks, 0.01, &Outputs::POTENTIAL, &mut forces)?;
         println!("\n{} ({})\n     x        a_x  potential", engine.name(), engine.describe());
-        for (probe, (a, phi)) in
-            probes.iter().zip(forces.acceleration.iter().zip(&forces.potential))
-        {
+        for (k, probe) in probes.iter().enumerate() {
+            let (a, phi) = (forces.acceleration[k], forces.potential[k]);
             println!("{:6.2} {:10.6} {phi:10.6}", probe.x, a.x);
         }
     }
