@@ -64,6 +64,12 @@ pub mod units;
 /// Vectors of the interface: [`glam::DVec3`].
 pub use glam;
 
+// std has no clock in a browser.
+#[cfg(not(target_arch = "wasm32"))]
+pub(crate) use std::time as wall_clock;
+#[cfg(target_arch = "wasm32")]
+pub(crate) use web_time as wall_clock;
+
 // The modules below are not part of the library's interface and may change at any time. They are
 // public for the program, the C library, tests and benches, which are separate crates; the modules
 // above re-export what other programs need of them.

@@ -193,7 +193,7 @@ pub async fn evaluate(
                 record_within(forces, gpu, &mut pass, throughput, budget, (0, 0));
         }
         forces.end_submission(gpu);
-        let begun = web_time::Instant::now();
+        let begun = crate::wall_clock::Instant::now();
         let submission = gpu.queue.submit([encoder.finish()]);
         gpu.finish(submission).await?;
         throughput.learn(interactions, dispatches, begun.elapsed().as_secs_f64());

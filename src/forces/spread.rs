@@ -8,8 +8,8 @@
 
 use std::ops::Range;
 
+use crate::wall_clock::Instant;
 use glam::DVec3;
-use web_time::Instant;
 
 use super::{
     EngineCapabilities, ForceEngine, Forces, Interfaces, Order, Outputs, Precision, Sinks, Sources,

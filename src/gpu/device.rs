@@ -316,7 +316,7 @@ impl Gpu {
         // A software adapter needs the CPU cores itself.
         if cfg!(not(target_arch = "wasm32")) && self.adapter.class != DeviceClass::Software {
             const LONGEST_PAUSE: std::time::Duration = std::time::Duration::from_micros(50);
-            let begun = web_time::Instant::now();
+            let begun = crate::wall_clock::Instant::now();
             let mut next = std::time::Duration::ZERO;
             while begun.elapsed() < patience {
                 let elapsed = begun.elapsed();

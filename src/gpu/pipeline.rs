@@ -40,7 +40,7 @@ pub async fn compile(
     };
     let layout = bindings::group_layout(&gpu.device, name, wgpu::ShaderStages::COMPUTE, bindings);
     let cache = gpu.kernel_cache.as_ref().map(KernelCache::for_next);
-    let begun = web_time::Instant::now();
+    let begun = crate::wall_clock::Instant::now();
     let pipeline = pipeline(&gpu.device, name, &module, "main", &[&layout], checks, cache);
     log::debug!("{name}: compiled in {:.1} ms", 1e3 * begun.elapsed().as_secs_f64());
     match scope.pop().await {

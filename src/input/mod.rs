@@ -16,8 +16,8 @@ pub use shared::build_rows;
 
 use std::path::Path;
 
+use crate::wall_clock::Instant;
 use rayon::prelude::*;
-use web_time::Instant;
 
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};

@@ -114,7 +114,7 @@ mod tests {
     fn dropping_the_handle_cancels_the_task() {
         let (sender, receiver) = channel();
         let made = Background::start("a number", move || async move {
-            let begun = web_time::Instant::now();
+            let begun = crate::wall_clock::Instant::now();
             while crate::stop::check().is_ok() && begun.elapsed().as_secs() < 20 {
                 std::thread::yield_now();
             }

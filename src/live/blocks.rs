@@ -1,6 +1,6 @@
 //! Statistics of individual (block) time steps, reported while they are shown.
 
-use web_time::Instant;
+use crate::wall_clock::Instant;
 
 use super::Live;
 use crate::integrate::blocks::{BlockStats, BlockSteps};

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use web_time::{Duration, Instant};
+use crate::wall_clock::{Duration, Instant};
 
 use super::Event;
 use crate::sim::State;

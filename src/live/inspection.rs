@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 
-use web_time::{Duration, Instant};
+use crate::wall_clock::{Duration, Instant};
 
 use super::background::Background;
 use super::body::BodyFacts;

@@ -35,8 +35,8 @@ mod worker;
 
 use std::sync::Arc;
 
+use crate::wall_clock::{Duration, Instant};
 use glam::DVec4;
-use web_time::{Duration, Instant};
 
 pub use background::Background;
 pub use blocks::BlockFacts;

@@ -10,8 +10,8 @@
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
+use crate::wall_clock::{Duration, Instant};
 use glam::DVec3;
-use web_time::{Duration, Instant};
 
 use super::background::run_in_background;
 use super::blocks::BlockWatch;

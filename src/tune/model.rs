@@ -88,7 +88,7 @@ fn measure(gpu: &Arc<Gpu>, secs: f64, go_on: &mut dyn FnMut() -> bool) -> Result
     // Short samples are enough for a factor of two, but a GPU must also leave its idle clocks
     // first.
     let effort = if software { Effort::Quick } else { Effort::Full };
-    let begun = web_time::Instant::now();
+    let begun = crate::wall_clock::Instant::now();
     let mut before = |_| begun.elapsed().as_secs_f64() < secs && go_on();
     let samples: Vec<CeilingSamples> =
         blocking(Ceilings::measure(gpu, effort, &mut before)).map_err(|error| error.to_string())?;

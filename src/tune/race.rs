@@ -1,6 +1,6 @@
 //! A race with early elimination.
 
-use web_time::Instant;
+use crate::wall_clock::Instant;
 
 use crate::error::{Error, Result};
 use crate::forces::direct::gpu::KernelConfig;

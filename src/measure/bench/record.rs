@@ -380,13 +380,13 @@ impl Run {
 
 /// Today, in UTC, as 2026-11-20.
 fn today() -> String {
-    let since = web_time::SystemTime::now().duration_since(web_time::UNIX_EPOCH);
+    let since = crate::wall_clock::SystemTime::now().duration_since(crate::wall_clock::UNIX_EPOCH);
     date(since.map_or(0, |d| d.as_secs() / 86_400))
 }
 
 /// The time of day now, in UTC, as 15:04:05.
 fn now() -> String {
-    let since = web_time::SystemTime::now().duration_since(web_time::UNIX_EPOCH);
+    let since = crate::wall_clock::SystemTime::now().duration_since(crate::wall_clock::UNIX_EPOCH);
     let secs = since.map_or(0, |d| d.as_secs() % 86_400);
     format!("{:02}:{:02}:{:02}", secs / 3600, secs / 60 % 60, secs % 60)
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use web_time::Instant;
+use crate::wall_clock::Instant;
 
 use super::figures::CEILINGS;
 use super::machine::{MACHINE, Machine, MachineState};

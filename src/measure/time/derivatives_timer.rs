@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use crate::wall_clock::Instant;
 use glam::DVec3;
-use web_time::Instant;
 
 use super::Timer;
 use crate::error::{Error, Result};

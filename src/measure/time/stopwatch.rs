@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use web_time::Instant;
+use crate::wall_clock::Instant;
 
 use crate::error::Result;
 use crate::forces::{Budget, DeviceForces, Throughput};

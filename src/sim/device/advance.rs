@@ -7,9 +7,9 @@
 
 use std::collections::VecDeque;
 
+use crate::wall_clock::Instant;
 use glam::DVec3;
 use rayon::prelude::*;
-use web_time::Instant;
 
 use super::long::SavedMotion;
 use super::*;

@@ -21,7 +21,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use web_time::Instant;
+use crate::wall_clock::Instant;
 
 use super::advance::IN_FLIGHT;
 use super::long::SavedMotion;

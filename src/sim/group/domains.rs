@@ -9,9 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use crate::wall_clock::Instant;
 use glam::DVec3;
 use rayon::prelude::*;
-use web_time::Instant;
 
 use super::open::{Topology, devices_per_rank, patience};
 use super::team::{Local, run_on_each};

@@ -32,8 +32,8 @@ mod team;
 use std::ops::Range;
 use std::sync::atomic::AtomicU64;
 
+use crate::wall_clock::Instant;
 use glam::DVec3;
-use web_time::Instant;
 
 pub use self::backend::BACKEND;
 pub use self::domains::BACKEND as DOMAINS;

@@ -1,8 +1,8 @@
 //! The tree on the processor: built in parallel, one walk per group of sinks, SIMD over their
 //! lists, all cores.
 
+use crate::wall_clock::Instant;
 use glam::DVec3;
-use web_time::Instant;
 
 use super::TreeConfig;
 use crate::error::Error;

@@ -68,7 +68,7 @@ impl Residents {
     fn run_together(&mut self, end: u64) -> Result<BlocksTaken> {
         use crate::error::Error;
         let run = |resident: &mut Resident| {
-            let begun = web_time::Instant::now();
+            let begun = crate::wall_clock::Instant::now();
             let done = pollster::block_on(resident.run(end));
             resident.spend(begun.elapsed().as_secs_f64());
             // A stop happens on all devices together.

@@ -1,6 +1,6 @@
 //! Submitting blocks until none are left.
 
-use web_time::Instant;
+use crate::wall_clock::Instant;
 
 use super::{BlocksTaken, NONE, Resident, one_number, two_words};
 use crate::error::Result;

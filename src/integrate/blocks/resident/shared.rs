@@ -10,7 +10,7 @@
 
 use std::ops::Range;
 
-use web_time::Instant;
+use crate::wall_clock::Instant;
 use wgpu::util::StagingBelt;
 
 use super::kernels::BlockBuffers;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use web_time::Instant;
+use crate::wall_clock::Instant;
 
 use super::Figure;
 use super::curves::{OVER_N, curves, distinct, filled, median, of, plot};

@@ -1,6 +1,6 @@
 //! Kirin's thesis, figure 4.1: the time to send bodies to the device and to fetch them.
 
-use web_time::Instant;
+use crate::wall_clock::Instant;
 
 use super::Figure;
 use super::curves::{by_series, filled, micros, of};

@@ -1,7 +1,7 @@
 //! The tree: errors against all pairs in f64 and times of whole steps, against the opening angle
 //! and the number of bodies. After Octgrav's paper.
 
-use web_time::Instant;
+use crate::wall_clock::Instant;
 
 use super::Figure;
 use super::curves::{OVER_N, curves, filled, median, of};

@@ -1,7 +1,7 @@
 //! Times of the tree on a device: the parts of a force evaluation, how well the walk uses the
 //! device, and whole steps compared with Bonsai.
 
-use web_time::Instant;
+use crate::wall_clock::Instant;
 
 use super::Figure;
 use super::ceilings::ceilings_of;

@@ -3,8 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use crate::wall_clock::Instant;
 use rayon::prelude::*;
-use web_time::Instant;
 use wgpu::util::StagingBelt;
 
 use crate::error::Result;

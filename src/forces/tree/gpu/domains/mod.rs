@@ -438,7 +438,7 @@ impl PartTree {
         bodies: &mut PartBodies,
         potential: bool,
     ) -> Result<Outcome> {
-        let begun = web_time::Instant::now();
+        let begun = crate::wall_clock::Instant::now();
         let Self { field, shape, forces, potential: with, has_accelerations, stages } = self;
         if potential && with.is_none() {
             let shape = shape.for_energies();

@@ -241,7 +241,7 @@ impl Stages {
                 Err(needed) => return Ok(Walked::NeedsRoom(needed)),
             };
             self.learnt.report.received = joined.received;
-            let begun = web_time::Instant::now();
+            let begun = crate::wall_clock::Instant::now();
             self.join(build, strengths, &joined, &mut singles, work).await?;
             let found =
                 self.walk_groups(build, (rule, balance), singles.walk, work, member).await?;
@@ -478,7 +478,7 @@ impl Stages {
                 if stop::is_wanted() {
                     return Ok(WalkResults { stopped: 1, ..WalkResults::default() });
                 }
-                let begun = web_time::Instant::now();
+                let begun = crate::wall_clock::Instant::now();
                 self.io.submit(build, record, &[], &[(tally, 0..4)]).await?;
                 let secs = begun.elapsed().as_secs_f64().max(1e-6);
                 let next = f64::from(each) * (SUBMISSION_SECS / secs).clamp(0.25, 4.0);

@@ -55,7 +55,7 @@ pub struct Evaluation {
     pub dispatches: u64,
     /// Bytes of sources uploaded with the last submission.
     pub sent: u64,
-    pub submitted: Option<(wgpu::SubmissionIndex, web_time::Instant)>,
+    pub submitted: Option<(wgpu::SubmissionIndex, crate::wall_clock::Instant)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -216,7 +216,7 @@ impl GpuTiers {
         }
         self.readback.submitted();
         (evaluation.interactions, evaluation.dispatches) = (interactions, dispatches);
-        evaluation.submitted = Some((submission, web_time::Instant::now()));
+        evaluation.submitted = Some((submission, crate::wall_clock::Instant::now()));
         Ok(())
     }
 
@@ -225,7 +225,7 @@ impl GpuTiers {
         let Some((submission, begun)) = evaluation.submitted.take() else { return Ok(()) };
         self.batch.make_ahead(&self.gpu);
         self.gpu.poll()?;
-        let wait_begun = web_time::Instant::now();
+        let wait_begun = crate::wall_clock::Instant::now();
         self.gpu.finish_within(submission, PATIENCE).await?;
         // If the host waited late, the device may have been done long before: then only a rate
         // above the known one is informative.
