@@ -50,7 +50,8 @@ fn main() -> Result<()> {
     for name in ["two-clusters.gvt", "two-clusters.csv", "two-clusters.tipsy"] {
         let path = std::env::temp_dir().join(name);
         let losses = snapshot::write(&path, &snapshot, &WriteOptions::default())?;
-        println!("{} lacks {:?}", path.display(), losses.iter().collect::<Vec<_>>());
+        println!("{}", path.display());
+        losses.iter().for_each(|loss| println!("    {loss}"));
     }
     Ok(())
 }

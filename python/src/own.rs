@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use gravitile::error::{Error, Result};
 use gravitile::forces::{
-    Evaluator, ForceEngine, Forces, Order, Outputs, Precision, Sinks, Sources,
+    EngineCapabilities, Evaluator, ForceEngine, Forces, Interfaces, Order, Outputs, Precision,
+    Sinks, Sources,
 };
 use gravitile::glam::DVec3;
 use pyo3::prelude::*;
@@ -73,12 +74,31 @@ impl Evaluator for WithOwn {
         outputs: &Outputs<'_>,
         out: &mut Forces,
     ) -> Result<()> {
-        self.engine.evaluate_from(sources, sinks, softening, outputs, out)?;
         let added = self.added(sinks.position).map_err(|error| {
             *self.raised.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
             Error::Outside("the function that adds a force failed".to_owned())
         })?;
+        // A method that needs the size of the last accelerations gets those of the bodies alone.
+        let own: Vec<DVec3> = match self.engine.capabilities().last_accelerations {
+            true => {
+                sinks.acceleration.iter().zip(&added).map(|(all, added)| *all - *added).collect()
+            }
+            false => Vec::new(),
+        };
+        let acceleration = if own.is_empty() { sinks.acceleration } else { &own };
+        let sinks = Sinks { acceleration, ..*sinks };
+        self.engine.evaluate_from(sources, &sinks, softening, outputs, out)?;
         out.acceleration.iter_mut().zip(added).for_each(|(to, added)| *to += added);
         Ok(())
+    }
+
+    /// The function takes all bodies at once, on the host of one rank.
+    fn capabilities(&self) -> EngineCapabilities<'_> {
+        let inner = self.engine.capabilities();
+        EngineCapabilities { ranges: false, device: None, ranks: None, ..inner }
+    }
+
+    fn interfaces(&mut self) -> Interfaces<'_> {
+        Interfaces { moving: None, divides: None, ..self.engine.interfaces() }
     }
 }
