@@ -9,8 +9,8 @@ const LEVELS = 21u;
 // in 64 bits (some 8,000 per body: 32 bits overflow from 500,000 bodies on), scattered groups, and what `balance.wgsl`
 // needs: the bits of the greatest force and mass, then sums in 64 bits, of the forces on each axis, their sizes and
 // masses, and of shares; for parts of the curve (`tree/domains/`) the numbers of records, roots, questions and sinks
-// that miss cells, of bodies with one key and of boxes, and the greatest force and mass that are expected. The others
-// count bodies, cells or groups, which are fewer than 2^32.
+// that miss cells, of bodies with one key and of boxes, the greatest force and mass that are expected, and the leading
+// bits of the sums of sizes and masses that are. The others count bodies, cells or groups, which are fewer than 2^32.
 const DISTANCES = 0u;
 const CELLS_FOUND = 256u;
 const LOG_LOW = 264u;
@@ -26,7 +26,8 @@ const MISSING = 285u;
 const LONGEST_TIE = 286u;
 const BOXES = 287u;
 const EXPECTED = 288u;
-const TALLY = 290u;
+const EXPECTED_MEAN = 290u;
+const TALLY = 294u;
 
 // The entry that a thread handles. A dispatch of many workgroups arranges them in several rows.
 fn entry_of(workgroup: vec3<u32>, row: u32, thread: u32) -> u32 {

@@ -274,7 +274,7 @@ impl Gpu {
         self.poll_device(wgpu::PollType::Poll)
     }
 
-    fn poll_device(&self, poll_type: wgpu::PollType) -> Result<()> {
+    pub(super) fn poll_device(&self, poll_type: wgpu::PollType) -> Result<()> {
         let polled = waiting::poll(&self.device, poll_type);
         if polled.is_err() {
             // A lost device reports its own error, which the next check returns.

@@ -59,7 +59,7 @@ pub use pieces::{DispatchChunk, Progress, Rectangle};
 pub use pipeline::{BoundKernel, begin_computing, compile, compute_pipeline};
 #[cfg(not(target_arch = "wasm32"))]
 pub use readback::read_blocking;
-pub use readback::{Readback, read, read_each, read_part};
+pub use readback::{MappedCopy, Readback, read, read_each, read_part};
 pub use scan::{Scan, scan_on_host};
 pub use sort::{KeyWidth, Sort, SortedBuffers, sort_on_host};
 pub use timeline::{FrameTimes, Timeline};

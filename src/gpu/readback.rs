@@ -294,3 +294,42 @@ impl Readback {
         }
     }
 }
+
+/// The bytes of a buffer that is mapped until this is dropped, and meanwhile not used otherwise.
+pub struct MappedCopy {
+    buffer: wgpu::Buffer,
+    /// `None` if there are no bytes, and while this is dropped.
+    view: Option<wgpu::BufferView>,
+}
+
+impl MappedCopy {
+    /// Maps the first `bytes` of a buffer into which a finished submission has copied.
+    ///
+    /// # Errors
+    /// The device was lost.
+    pub fn new(gpu: &Gpu, buffer: wgpu::Buffer, bytes: u64) -> Result<Self> {
+        if bytes == 0 {
+            return Ok(Self { buffer, view: None });
+        }
+        buffer.map_async(wgpu::MapMode::Read, 0..bytes, |_| ());
+        gpu.poll_device(wgpu::PollType::wait_indefinitely())?;
+        match buffer.get_mapped_range(0..bytes) {
+            Ok(view) => Ok(Self { buffer, view: Some(view) }),
+            Err(error) => Err(Error::Device(format!("cannot read a buffer back: {error}"))),
+        }
+    }
+}
+
+impl AsRef<[u8]> for MappedCopy {
+    fn as_ref(&self) -> &[u8] {
+        self.view.as_ref().map_or(&[], |view| &view[..])
+    }
+}
+
+impl Drop for MappedCopy {
+    fn drop(&mut self) {
+        if self.view.take().is_some() {
+            self.buffer.unmap();
+        }
+    }
+}

@@ -2,7 +2,9 @@
 //! A, so the forces of a closed system do not add up to zero, and its centre of mass accelerates.
 //! The remainder is shared among the bodies and subtracted.
 //!
-//! A body's correction is proportional to min(|a|, mean), with the mean of |a| weighted by mass.
+//! A body's correction is proportional to min(|a|, mean), with the mean of |a| weighted by mass, of
+//! whose sums only the three leading bits count: the mean is exact to within a quarter, and hardly
+//! ever changes from one step to the next.
 //! Its relative change is at most R / S, where R is the remainder and S the sum of m min(|a|,
 //! mean): typically a few 10^-5, but 10^-3 was measured next to a body with nearly all of the mass.
 //! The upper limit keeps a close pair, whose mutual attraction is by far the largest, from being
@@ -77,7 +79,8 @@ pub(super) fn balance_over(
         .reduce(|| [0; 5], |a, b| std::array::from_fn(|k| a[k] + b[k]));
     totals.sum(&mut sums)?;
     let [x, y, z, force] = [0, 1, 2, 3].map(|k| sums[k] as f64 * force_unit);
-    let (rest, mean) = (DVec3::new(x, y, z), force / (sums[4] as f64 * mass_unit));
+    let rest = DVec3::new(x, y, z);
+    let mean = leading(sums[3]) as f64 * force_unit / (leading(sums[4]) as f64 * mass_unit);
     let is_needed = rest.length() > LEAST_REST * force && force.is_finite();
     let share = |a: DVec3| length(a).min(mean);
     let mut shares =
@@ -94,6 +97,12 @@ pub(super) fn balance_over(
 /// 2^62, so that 2^64 of them can be added.
 fn unit_for(greatest: f64) -> f64 {
     power_below(greatest) * f64::powi(0.5, 61)
+}
+
+/// The three leading bits of a positive sum.
+fn leading(sum: i128) -> i128 {
+    let low = 125u32.saturating_sub(sum.leading_zeros());
+    sum >> low << low
 }
 
 /// A number as a multiple of `unit`, without its fraction.

@@ -198,7 +198,7 @@ impl Domain {
         }
     }
 
-    /// Records a part of a step with the integrator.
+    /// Records a part of a step with the integrator, which is submitted with what follows.
     fn integrate(
         &mut self,
         record: impl FnOnce(&mut dyn DeviceIntegrator, &Gpu, &mut wgpu::ComputePass<'_>),
@@ -206,10 +206,16 @@ impl Domain {
         self.integrator.set_sinks(0..self.bodies.places);
         self.integrator.begin_submission();
         let integrator = self.integrator.as_mut();
-        self.gpu.submit_pass(|pass| {
+        self.tree.record(|pass| {
             record(integrator, &self.gpu, pass);
             integrator.end_submission(&self.gpu);
         });
+    }
+
+    /// Records the end of a step, and submits it.
+    fn close(&mut self, dt: f64) {
+        self.integrate(|integrator, gpu, pass| integrator.close(gpu, pass, dt));
+        self.tree.send();
     }
 
     /// Takes up to `steps` steps of `dt`, in the frame's unit, or only the first forces. `watch` is
@@ -223,7 +229,7 @@ impl Domain {
         let begun = Instant::now();
         if steps == 0 {
             self.evaluate(false).await?;
-            self.integrate(|integrator, gpu, pass| integrator.close(gpu, pass, 0.0));
+            self.close(0.0);
             let is_long = self.tree.report().secs > LONG_STEP_SECS;
             self.takes_long_steps = self.member.greatest(u8::from(is_long))? > 0;
             return Ok(0);
@@ -260,7 +266,7 @@ impl Domain {
             }
             let report = self.tree.report();
             self.spent.exchanges += report.secs - report.device_secs;
-            self.integrate(|integrator, gpu, pass| integrator.close(gpu, pass, dt));
+            self.close(dt);
             let is_long = step_begun.elapsed().as_secs_f64() > LONG_STEP_SECS;
             self.takes_long_steps = self.member.greatest(u8::from(is_long))? > 0;
             if !self.takes_long_steps {

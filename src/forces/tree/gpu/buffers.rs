@@ -30,7 +30,7 @@ pub struct TreeResources<'a> {
 const FAR_GROUPS: u32 = 16_384;
 
 /// Counters that kernels increment atomically; see `shaders/tree/common.wgsl`.
-pub(super) const TALLY: u32 = 290;
+pub(super) const TALLY: u32 = 294;
 
 /// The least capacity for cells, however few bodies there are.
 const FEWEST_CELLS: u32 = 256;

@@ -317,7 +317,7 @@ impl Migration {
                 return Ok(Some(needed));
             }
             *counts = after;
-            self.settle((io, build), bodies, arrived, free).await?;
+            self.settle((io, build), bodies, arrived, free);
             if all.iter().all(|state| state[1] == 0) {
                 return Ok(None);
             }
@@ -325,13 +325,13 @@ impl Migration {
     }
 
     /// Puts `arrived` bodies into `free` places and closes the gaps that remain.
-    async fn settle(
+    fn settle(
         &mut self,
         (io, build): (&mut Io, &mut Build),
         bodies: &mut PartBodies,
         mut arrived: Vec<Placed>,
         mut free: Vec<u32>,
-    ) -> Result<()> {
+    ) {
         free.sort_unstable();
         let end = bodies.places + arrived.len() as u32 - free.len() as u32;
         let (mut into, mut next) = (free.iter().copied(), bodies.places);
@@ -349,55 +349,50 @@ impl Migration {
             .map(|(from, to)| [from, to])
             .collect();
         bodies.places = end;
-        self.place((io, build), &arrived, &moves).await
+        self.place((io, build), &arrived, &moves);
     }
 
     /// Writes bodies to their places, and moves others.
-    pub async fn place(
+    pub fn place(
         &self,
         (io, build): (&mut Io, &mut Build),
         arrived: &[Placed],
         moves: &[[u32; 2]],
-    ) -> Result<()> {
+    ) {
         let most = io.gpu.limits.workgroups;
         let settle = &self.settle;
-        let mut run = async |io: &mut Io, arrived: &[Placed], moves: &[[u32; 2]]| {
+        let mut run = |arrived: &[Placed], moves: &[[u32; 2]]| {
             io.write(&self.records, 0, arrived);
             io.write(&self.moves, 0, moves);
             let [count, reserve] = [arrived.len() as u32, moves.len() as u32];
-            io.submit(
-                build,
-                |pass, params, _| {
-                    let row = TreeParams { count, reserve, ..Default::default() };
-                    let row = Some(params.offset_of(row));
-                    dispatch(pass, settle, row, (count + reserve, THREADS), most);
-                },
-                &[],
-                &[],
-            )
-            .await
-            .map(|_| ())
+            let record = |pass: &mut wgpu::ComputePass<'_>,
+                          params: &mut Params<TreeParams>,
+                          _: &mut Build| {
+                let row = TreeParams { count, reserve, ..Default::default() };
+                let row = Some(params.offset_of(row));
+                dispatch(pass, settle, row, (count + reserve, THREADS), most);
+            };
+            io.record(build, record, &[]);
         };
         let mut chunks = arrived.chunks(self.room as usize);
         let first = chunks.next().unwrap_or_default();
         if first.len() + moves.len() > 0 {
-            run(io, first, moves).await?;
+            run(first, moves);
         }
         for chunk in chunks {
-            run(io, chunk, &[]).await?;
+            run(chunk, &[]);
         }
-        Ok(())
     }
 
     /// Puts `arrived` bodies, at most a group, into `free` places and behind all; the free places
     /// that remain hold no body. Returns the places.
-    pub async fn take_over(
+    pub fn take_over(
         &self,
         (io, build): (&mut Io, &mut Build),
         bodies: &mut PartBodies,
         arrived: &[Placed],
         free: &[u32],
-    ) -> Result<Vec<u32>> {
+    ) -> Vec<u32> {
         let mut placed = Vec::with_capacity(arrived.len().max(free.len()));
         for (k, body) in arrived.iter().enumerate() {
             let place = free.get(k).copied().unwrap_or_else(|| {
@@ -408,8 +403,8 @@ impl Migration {
         }
         let places = placed.iter().map(|body| body.place).collect();
         placed.extend(free.iter().skip(arrived.len()).map(|place| Placed::nobody(*place)));
-        self.place((io, build), &placed, &[]).await?;
-        Ok(places)
+        self.place((io, build), &placed, &[]);
+        places
     }
 }
 

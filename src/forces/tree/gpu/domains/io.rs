@@ -37,8 +37,11 @@ pub(super) struct Io {
     /// Staging buffers that are used again: a new one for each write costs up to a millisecond, and
     /// holds up other devices of the process.
     staging: StagingBelt,
-    /// Copies from there, before the next submission.
-    writes: Option<wgpu::CommandEncoder>,
+    /// What has been recorded and is not submitted yet. A submission takes the host some 50 µs, for
+    /// which the device often waits.
+    recorded: Option<wgpu::CommandEncoder>,
+    /// Whether that uses parameters.
+    has_params: bool,
     /// Seconds spent waiting for the device since they were last taken.
     pub device_secs: f64,
     /// Seconds of each stage of an evaluation.
@@ -51,7 +54,8 @@ impl Io {
         let staging = StagingBelt::new(gpu.device.clone(), STAGING);
         let readback = Readback::default();
         let (laps, since) = (Vec::new(), Instant::now());
-        Self { gpu, params, readback, staging, writes: None, device_secs: 0.0, laps, since }
+        let (recorded, has_params, device_secs) = (None, false, 0.0);
+        Self { gpu, params, readback, staging, recorded, has_params, device_secs, laps, since }
     }
 
     /// Ends a stage, for the log.
@@ -91,8 +95,43 @@ impl Io {
         Ok(kernel.bind(&self.gpu, name, &resources))
     }
 
-    /// Submits what `record` records and then `copies`; waits, and returns the words of `reads`, byte
-    /// ranges of buffers.
+    /// Records commands and then `copies`, for the next submission.
+    pub fn record(
+        &mut self,
+        build: &mut Build,
+        record: impl FnOnce(&mut wgpu::ComputePass<'_>, &mut Params<TreeParams>, &mut Build),
+        copies: &[Copy<'_>],
+    ) {
+        if !std::mem::replace(&mut self.has_params, true) {
+            self.params.clear();
+            build.begin_submission();
+        }
+        let encoder = opened(&mut self.recorded, &self.gpu);
+        {
+            let mut pass = encoder.begin_compute_pass(&Default::default());
+            record(&mut pass, &mut self.params, build);
+        }
+        for (from, from_at, to, to_at, bytes) in copies.iter().filter(|copy| copy.4 > 0) {
+            encoder.copy_buffer_to_buffer(from, *from_at, to, *to_at, *bytes);
+        }
+    }
+
+    /// Submits what has been recorded; returns `None` if that is nothing.
+    pub fn send(&mut self, build: &mut Build) -> Option<wgpu::SubmissionIndex> {
+        let encoder = self.recorded.take()?;
+        if std::mem::take(&mut self.has_params) {
+            self.params.upload(&self.gpu);
+            build.end_submission(&self.gpu);
+        }
+        self.staging.finish();
+        let submission = self.gpu.queue.submit([encoder.finish()]);
+        self.staging.recall();
+        self.readback.submitted();
+        Some(submission)
+    }
+
+    /// Submits what `record` records and then `copies`, after all that has been recorded before;
+    /// waits, and returns the words of `reads`, byte ranges of buffers.
     ///
     /// # Errors
     /// The device failed.
@@ -103,61 +142,28 @@ impl Io {
         copies: &[Copy<'_>],
         reads: &[(&wgpu::Buffer, Range<u64>)],
     ) -> Result<Vec<Vec<u32>>> {
-        let words = |read: &[&[u32]]| read.iter().map(|words| words.to_vec()).collect();
-        self.submit_as(build, record, copies, reads, words).await
-    }
-
-    /// [`Io::submit`] with what `look` makes of the words where they were read. It is not called with
-    /// anything if nothing is read, and nothing is waited for.
-    ///
-    /// # Errors
-    /// The device failed.
-    pub async fn submit_as<R: Default>(
-        &mut self,
-        build: &mut Build,
-        record: impl FnOnce(&mut wgpu::ComputePass<'_>, &mut Params<TreeParams>, &mut Build),
-        copies: &[Copy<'_>],
-        reads: &[(&wgpu::Buffer, Range<u64>)],
-        look: impl FnOnce(&[&[u32]]) -> R,
-    ) -> Result<R> {
-        let mut encoder = self.gpu.device.create_command_encoder(&Default::default());
-        self.params.clear();
-        build.begin_submission();
-        {
-            let mut pass = encoder.begin_compute_pass(&Default::default());
-            record(&mut pass, &mut self.params, build);
-        }
-        for (from, from_at, to, to_at, bytes) in copies.iter().filter(|copy| copy.4 > 0) {
-            encoder.copy_buffer_to_buffer(from, *from_at, to, *to_at, *bytes);
-        }
+        self.record(build, record, copies);
         let ranges: Vec<_> = reads.iter().filter(|(_, range)| !range.is_empty()).cloned().collect();
         if !ranges.is_empty() {
-            self.readback.record(&self.gpu.device, &mut encoder, &ranges);
+            let encoder = opened(&mut self.recorded, &self.gpu);
+            self.readback.record(&self.gpu.device, encoder, &ranges);
         }
-        self.params.upload(&self.gpu);
-        build.end_submission(&self.gpu);
-        self.staging.finish();
-        let encoders = self.writes.take().into_iter().chain([encoder]);
-        let submission = self.gpu.queue.submit(encoders.map(wgpu::CommandEncoder::finish));
-        self.staging.recall();
-        self.readback.submitted();
-        if reads.is_empty() {
-            return Ok(R::default());
+        if let Some(submission) = self.send(build) {
+            let patience = std::time::Duration::from_millis(10);
+            let begun = Instant::now();
+            self.gpu.finish_within(submission, patience).await?;
+            self.device_secs += begun.elapsed().as_secs_f64();
         }
-        let patience = std::time::Duration::from_millis(10);
-        let begun = Instant::now();
-        self.gpu.finish_within(submission, patience).await?;
-        self.device_secs += begun.elapsed().as_secs_f64();
         if ranges.is_empty() {
-            return Ok(look(&vec![&[][..]; reads.len()]));
+            return Ok(vec![Vec::new(); reads.len()]);
         }
         let spread = |arrived: &[&[u32]]| {
             let mut arrived = arrived.iter();
             let words = |(_, range): &(&wgpu::Buffer, Range<u64>)| match range.is_empty() {
-                true => &[][..],
-                false => arrived.next().copied().unwrap_or_default(),
+                true => Vec::new(),
+                false => arrived.next().map(|words| words.to_vec()).unwrap_or_default(),
             };
-            look(&reads.iter().map(words).collect::<Vec<_>>())
+            reads.iter().map(words).collect()
         };
         self.readback.arrive_as(spread).await
     }
@@ -167,7 +173,7 @@ impl Io {
         if values.is_empty() {
             return;
         }
-        let encoder = opened(&mut self.writes, &self.gpu);
+        let encoder = opened(&mut self.recorded, &self.gpu);
         let pieces = bytemuck::cast_slice::<T, u8>(values).chunks(STAGING as usize);
         let mut staged = Vec::with_capacity(pieces.len());
         for (piece, at) in pieces.zip((at..).step_by(STAGING as usize)) {
@@ -183,13 +189,13 @@ impl Io {
 
     /// Sets a buffer to zeros, before the next submission.
     pub fn clear(&mut self, buffer: &wgpu::Buffer) {
-        opened(&mut self.writes, &self.gpu).clear_buffer(buffer, 0, None);
+        opened(&mut self.recorded, &self.gpu).clear_buffer(buffer, 0, None);
     }
 }
 
 fn opened<'a>(
-    writes: &'a mut Option<wgpu::CommandEncoder>,
+    recorded: &'a mut Option<wgpu::CommandEncoder>,
     gpu: &Gpu,
 ) -> &'a mut wgpu::CommandEncoder {
-    writes.get_or_insert_with(|| gpu.device.create_command_encoder(&Default::default()))
+    recorded.get_or_insert_with(|| gpu.device.create_command_encoder(&Default::default()))
 }

@@ -170,6 +170,8 @@ struct Learnt {
     levels: u32,
     /// The bits of the greatest force and mass of all ranks then, without their mantissas.
     greatest: [u32; 2],
+    /// The leading bits of the sums of sizes of forces and of masses then.
+    mean: [[u32; 2]; 2],
     /// Whether the curve is cut anew for all forces, for tests.
     cuts_always: bool,
     /// [`MARGINS`], or others in tests.
@@ -221,7 +223,8 @@ mod tally {
     pub const FORCES: std::ops::Range<u64> = 4 * 270..4 * 280;
     pub const SHARES: std::ops::Range<u64> = 4 * 280..4 * 282;
     pub const MISSING: u64 = 4 * 285;
-    pub const EXPECTED: u64 = 4 * 288;
+    pub const EXPECTED: std::ops::Range<u64> = 4 * 288..4 * 290;
+    pub const EXPECTED_MEAN: std::ops::Range<u64> = 4 * 290..4 * 294;
 
     /// The word at a place of the whole tally.
     pub fn word(all: &[u32], at: u64) -> u32 {
@@ -297,6 +300,7 @@ impl PartTree {
                 cells: 0,
                 levels: 0,
                 greatest: [0; 2],
+                mean: [[0; 2]; 2],
                 cuts_always: false,
                 margins: MARGINS,
                 report: PartReport::default(),
@@ -427,7 +431,7 @@ impl PartTree {
 
     /// Forces of all bodies on all bodies, as [`PartTree::partial_sums`]; with `potential` also
     /// potentials, by the rule for energies. All members make the same call. Bodies change their
-    /// places and their ranks.
+    /// places and their ranks. The end of it may be recorded only, until [`PartTree::send`].
     ///
     /// # Errors
     /// The device failed; another member aborted; too many bodies in one place; [`Error::Stopped`],
@@ -439,6 +443,9 @@ impl PartTree {
         potential: bool,
     ) -> Result<Outcome> {
         let begun = crate::wall_clock::Instant::now();
+        if potential {
+            self.send();
+        }
         let Self { field, shape, forces, potential: with, has_accelerations, stages } = self;
         if potential && with.is_none() {
             let shape = shape.for_energies();
@@ -459,13 +466,29 @@ impl PartTree {
         };
         let is_first = !potential && !*has_accelerations;
         stages.counts_cost = !potential && !is_first;
-        let done = stages.evaluate(member, bodies, forces, is_first).await?;
+        let done = stages.evaluate(member, bodies, forces, is_first).await;
+        if !matches!(done, Ok(Outcome::Complete)) {
+            // Bodies that have moved stay where they are.
+            stages.io.send(&mut forces.build);
+        }
+        let done = done?;
         if done == Outcome::Complete && !potential {
             *has_accelerations = true;
         }
         stages.learnt.report.secs = begun.elapsed().as_secs_f64();
         stages.learnt.report.device_secs = std::mem::take(&mut stages.io.device_secs);
         Ok(done)
+    }
+
+    /// Records commands between two evaluations.
+    pub fn record(&mut self, record: impl FnOnce(&mut wgpu::ComputePass<'_>)) {
+        let Self { forces, stages, .. } = self;
+        stages.io.record(&mut forces.build, |pass, _, _| record(pass), &[]);
+    }
+
+    /// Submits what has been recorded.
+    pub fn send(&mut self) {
+        self.stages.io.send(&mut self.forces.build);
     }
 }
 
@@ -598,16 +621,24 @@ impl Stages {
         if !is_first {
             ranges.extend(grouping.ranges());
         }
+        // Sent before the rest is recorded, which takes the host some 0.1 ms.
+        self.io.record(
+            build,
+            |pass, params, build| {
+                build.record_gather(pass, params);
+                build.record_own(pass, params, strengths);
+                if !is_first {
+                    grouping.record(pass, params, build, strengths);
+                }
+            },
+            &[],
+        );
+        self.io.send(build);
         let mut read = self
             .io
             .submit(
                 build,
                 |pass, params, build| {
-                    build.record_gather(pass, params);
-                    build.record_own(pass, params, strengths);
-                    if !is_first {
-                        grouping.record(pass, params, build, strengths);
-                    }
                     build.record_strengths(pass, params, strengths);
                     build.record_count(pass, params, 0);
                     build.record_choice(pass, params);

@@ -178,7 +178,7 @@ impl Ordering {
         let own = inside - given as u32;
         let places_of_new = match given + arrived.len() {
             0 => Vec::new(),
-            _ => migration.take_over((io, build), bodies, &arrived, &free).await?,
+            _ => migration.take_over((io, build), bodies, &arrived, &free),
         };
         let device = |keys: &[Key]| -> Vec<DeviceKey> {
             keys.iter().map(|key| DeviceKey { lo: key.lo, hi: key.hi }).collect()
@@ -194,7 +194,7 @@ impl Ordering {
         io.write(&buffers.keys, at(now), &device(after));
         io.write(&buffers.order, 4 * u64::from(own), &places_of_new);
         let (from, others) = (4 * given as u64, u64::from(places - inside));
-        io.submit(
+        io.record(
             build,
             |_, _, _| (),
             &[
@@ -208,9 +208,7 @@ impl Ordering {
                     4 * others,
                 ),
             ],
-            &[],
-        )
-        .await?;
+        );
         counts.inside = now;
         let (before, after) = (before.len() as u32, after.len() as u32);
         let listed = now + places - inside;

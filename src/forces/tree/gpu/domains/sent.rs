@@ -17,7 +17,7 @@ use crate::forces::tree::gpu::{Build, TreeBuffers};
 use crate::forces::tree::record::{CellForce, CellOpen, IS_LEAF};
 use crate::forces::tree::{GROUP, MultipoleOrder, Opening};
 use crate::gpu::layout::{TreeParams, VEC4};
-use crate::gpu::{Binding, BoundKernel, Gpu, Params, Scan, storage};
+use crate::gpu::{Binding, BoundKernel, Gpu, MappedCopy, Params, Scan, new_buffer, storage};
 
 /// Neighbouring groups whose sinks have one box in common: fewer boxes to send and to look at, and a
 /// few more cells that are sent.
@@ -141,8 +141,8 @@ pub(super) struct Sending {
     boxes_of: Vec<Range<u32>>,
     entries: wgpu::Buffer,
     message: wgpu::Buffer,
-    /// The messages to all ranks, in memory that is used again.
-    outgoing: Arc<Vec<u8>>,
+    /// Where the host reads the messages: the other ranks of this process copy them from there.
+    outgoing: wgpu::Buffer,
     packing: CellPacking,
     /// What is packed for each other rank before it is known how much there is: a little more than
     /// the last time.
@@ -155,14 +155,17 @@ pub(super) struct Sending {
 }
 
 /// What was chosen for the other ranks.
-#[derive(Default)]
 pub(super) struct Chosen {
     /// For each of them, in order.
     sizes: Vec<MessageCounts>,
     entries: Vec<u32>,
-    /// Whether the messages have all of it.
-    is_packed: bool,
+    /// The messages, and what there is room for in each of them, if that is enough.
+    packed: Option<(MappedCopy, Vec<TreeParams>)>,
 }
+
+/// What a rank announces to another one: numbers of cells and bodies, and how many of them there is
+/// room for in the message.
+type Announced = [u32; 4];
 
 /// What was delivered.
 pub(super) struct Joined {
@@ -192,6 +195,7 @@ impl Sending {
         let room = room.message;
         let message = storage(gpu, "cells for other ranks", room as usize);
         let links = storage(gpu, "links of common cells", TOP_CELLS as usize);
+        let outgoing = mappable(gpu, VEC4);
         use Binding::{Read, Write};
         let TreeBuffers { state, tally, cell_open, cell_force, sources, .. } = buffers;
         let kernel =
@@ -233,7 +237,6 @@ impl Sending {
         let bound = [(Write, cell_open), (Read, &links)];
         let link = kernel("graft", context! { patches => true }, &bound).await?;
         let boxes_of = vec![0..0; parts];
-        let outgoing = Arc::default();
         Ok(Self {
             opened,
             list,
@@ -407,7 +410,7 @@ impl Sending {
         (io, build): (&mut Io, &mut Build),
         (rank, parts): (usize, usize),
         choice: (&Select, f32),
-        (tops, cells): (&Tops, u32),
+        cells: u32,
         also: impl FnOnce(&mut wgpu::ComputePass<'_>, &mut Params<TreeParams>, &mut Build),
         read_also: (&wgpu::Buffer, Range<u64>),
     ) -> Result<(Chosen, Vec<u32>)> {
@@ -420,47 +423,37 @@ impl Sending {
             self.expected_by.fill([0; 2]);
         }
         let rows = Self::rows(self.expected_by.iter().copied(), &others);
-        let ranges = [
-            (&self.entries, 0..self.entries.size()),
-            (&self.message, message_of(&rows)),
-            read_also,
-        ];
+        let ranges = [(&self.entries, 0..self.entries.size()), read_also];
         let (packing, boxes_of) = (&mut self.packing, &self.boxes_of);
-        let outgoing = match Arc::get_mut(&mut self.outgoing) {
-            Some(outgoing) => outgoing,
-            None => {
-                self.outgoing = Arc::default();
-                Arc::get_mut(&mut self.outgoing).expect("a new one")
-            }
-        };
+        let bytes = bytes_of(&rows);
+        let outgoing = mappable_of(&mut self.outgoing, &io.gpu, bytes);
+        let mut read = io
+            .submit(
+                build,
+                |pass, params, build| {
+                    also(pass, params, build);
+                    packing.record((pass, params), choice, boxes_of, &rows, cells);
+                },
+                &[(&self.message, 0, &outgoing, 0, bytes)],
+                &ranges,
+            )
+            .await?;
+        let also_read = read.pop().unwrap_or_default();
+        let entries = read.pop().unwrap_or_default();
         // Sums of no numbers are not written.
-        let sizes_in = |entries: &[u32], part: usize| match cells {
+        let size_of = |part: &usize| match cells {
             0 => [0; 2],
             _ => std::array::from_fn(|k| entries[part * ENTRIES + MOST_ROOTS as usize + k]),
         };
-        io.submit_as(
-            build,
-            |pass, params, build| {
-                also(pass, params, build);
-                packing.record((pass, params), choice, boxes_of, &rows, cells);
-            },
-            &[],
-            &ranges,
-            |read| {
-                let [entries, packed] = [read[0], read[1]];
-                let sizes: Vec<MessageCounts> =
-                    others.iter().map(|part| sizes_in(entries, *part)).collect();
-                let fits = |(row, size): (&TreeParams, &MessageCounts)| {
-                    size[0] <= row.count && size[1] <= row.reserve
-                };
-                let is_packed = rows.iter().zip(&sizes).all(fits);
-                if is_packed {
-                    collect(outgoing, (packed, entries), tops, &rows, &sizes);
-                }
-                (Chosen { sizes, entries: entries.to_vec(), is_packed }, read[2].to_vec())
-            },
-        )
-        .await
+        let sizes: Vec<MessageCounts> = others.iter().map(size_of).collect();
+        let fits = |(row, size): (&TreeParams, &MessageCounts)| {
+            size[0] <= row.count && size[1] <= row.reserve
+        };
+        let packed = match rows.iter().zip(&sizes).all(fits) {
+            true => Some((MappedCopy::new(&io.gpu, outgoing, bytes)?, rows)),
+            false => None,
+        };
+        Ok((Chosen { sizes, entries, packed }, also_read))
     }
 
     /// Sends each rank what was chosen for it and writes what the others send before the next
@@ -476,29 +469,35 @@ impl Sending {
         buffers: &TreeBuffers,
         (choice, cells): ((&Select, f32), u32),
         (tops, counts): (&Tops, &Counts),
-        chosen: &Chosen,
+        chosen: Chosen,
     ) -> Result<std::result::Result<Joined, ReceivedRoom>> {
-        let Chosen { sizes, entries, is_packed } = chosen;
+        let Chosen { sizes, entries, packed } = chosen;
         let (rank, parts) = (member.member(), member.members());
         let others: Vec<usize> = (0..parts).filter(|part| *part != rank).collect();
         // Those of all pairs of ranks.
-        let mut own_row = vec![[0u32; 2]; parts];
-        others.iter().zip(sizes).for_each(|(&part, size)| own_row[part] = *size);
-        let table: Vec<Vec<MessageCounts>> = exchange::gather(member, &own_row)?;
+        let rows = match &packed {
+            Some((_, rows)) => rows.clone(),
+            None => Self::rows(sizes.iter().copied(), &others),
+        };
+        let mut own_row = vec![Announced::default(); parts];
+        for ((&part, size), row) in others.iter().zip(&sizes).zip(&rows) {
+            own_row[part] = [size[0], size[1], row.count, row.reserve];
+        }
+        let table: Vec<Vec<Announced>> = exchange::gather(member, &own_row)?;
 
         // Where each message's cells and bodies go.
         let mut first_cell = TOP_CELLS + cells;
         let mut first_body = counts.inside + counts.outside + tops.top.bodies.len() as u32;
         let mut places = vec![[0u32; 2]; parts];
         for &part in &others {
-            let [cells, bodies] = table[part][rank];
+            let [cells, bodies, ..] = table[part][rank];
             places[part] = [first_cell, first_body];
             first_cell = first_cell.saturating_add(cells);
             first_body = first_body.saturating_add(bodies);
         }
         let (absent_cell, absent_body) = (first_cell, first_body);
         let part = buffers.part.as_ref().expect("a part");
-        for (expected, size) in self.expected_by.iter_mut().zip(sizes) {
+        for (expected, size) in self.expected_by.iter_mut().zip(&sizes) {
             *expected = size.map(|count| count.saturating_add(count / 8 + 64));
         }
         let expected = self.expected_by.iter().copied().map(length).sum::<u64>();
@@ -514,45 +513,62 @@ impl Sending {
             return Ok(Err(needed));
         }
         io.lap("lengths");
-        if !is_packed {
-            let rows = Self::rows(sizes.iter().copied(), &others);
-            let outgoing = Arc::get_mut(&mut self.outgoing).expect("nobody has it yet");
-            let (packing, boxes_of) = (&mut self.packing, &self.boxes_of);
-            io.submit_as(
-                build,
-                |pass, params, _| packing.record((pass, params), choice, boxes_of, &rows, cells),
-                &[],
-                &[(&self.message, message_of(&rows))],
-                |read| collect(outgoing, (read[0], entries), tops, &rows, sizes),
-            )
-            .await?;
-            io.lap("pack");
-        }
-        let mut all_entries: Vec<Vec<u32>> = vec![Vec::new(); parts];
-        let bytes = |from: usize, to: usize| match from == to {
-            true => 0,
-            false => 4 * tops.roots[from].len() + (length(table[from][to]) * VEC4) as usize,
+        let messages = match packed {
+            Some((messages, _)) => messages,
+            None => {
+                let (packing, boxes_of) = (&mut self.packing, &self.boxes_of);
+                let bytes = bytes_of(&rows);
+                let outgoing = mappable_of(&mut self.outgoing, &io.gpu, bytes);
+                io.submit(
+                    build,
+                    |pass, params, _| {
+                        packing.record((pass, params), choice, boxes_of, &rows, cells)
+                    },
+                    &[(&self.message, 0, &outgoing, 0, bytes)],
+                    &[],
+                )
+                .await?;
+                io.lap("pack");
+                MappedCopy::new(&io.gpu, outgoing, bytes)?
+            }
         };
-        let bytes: Vec<Vec<usize>> =
-            (0..parts).map(|from| (0..parts).map(|to| bytes(from, to)).collect()).collect();
-        member.deliver_shared(Arc::clone(&self.outgoing) as _, &bytes, &mut |from, own| {
+        let own_entries: Vec<Vec<u32>> = (0..parts)
+            .map(|part| match part == rank {
+                true => Vec::new(),
+                false => tops.own_entries.iter().map(|k| entries[part * ENTRIES + k]).collect(),
+            })
+            .collect();
+        let own_entries: Vec<&[u8]> =
+            own_entries.iter().map(|entries| bytemuck::cast_slice(entries)).collect();
+        let lengths = |bytes: &dyn Fn(usize, usize) -> usize| -> Vec<Vec<usize>> {
+            let to = |from, to| if from == to { 0 } else { bytes(from, to) };
+            (0..parts).map(|from| (0..parts).map(|k| to(from, k)).collect()).collect()
+        };
+        let mut all_entries: Vec<Vec<u32>> = vec![Vec::new(); parts];
+        let bytes = lengths(&|from, _| 4 * tops.roots[from].len());
+        member.deliver(&own_entries, &bytes, &mut |from, entries| {
+            all_entries[from] = bytemuck::pod_collect_to_vec(entries);
+        })?;
+        let bytes = lengths(&|from, to| {
+            let [_, _, cells, bodies] = table[from][to];
+            (length([cells, bodies]) * VEC4) as usize
+        });
+        member.deliver_shared(Arc::new(messages), &bytes, &mut |from, message| {
             if from == rank {
                 return;
             }
-            let (entries, data) = own.split_at(4 * tops.roots[from].len());
-            all_entries[from] = bytemuck::pod_collect_to_vec(entries);
-            let ([cells, _], [cell, body]) = (table[from][rank], places[from]);
-            let (open, rest) = data.split_at(32 * cells as usize);
-            let (force, bodies) = rest.split_at(48 * cells as usize);
-            io.write(&buffers.cell_open, 32 * u64::from(cell), open);
-            io.write(&buffers.cell_force, 48 * u64::from(cell), force);
-            io.write(&buffers.sources, 16 * u64::from(body), bodies);
+            let ([cells, bodies, most_cells, _], [cell, body]) = (table[from][rank], places[from]);
+            let (open, rest) = message.split_at(32 * most_cells as usize);
+            let (force, attracting) = rest.split_at(48 * most_cells as usize);
+            io.write(&buffers.cell_open, 32 * u64::from(cell), &open[..32 * cells as usize]);
+            io.write(&buffers.cell_force, 48 * u64::from(cell), &force[..48 * cells as usize]);
+            io.write(&buffers.sources, 16 * u64::from(body), &attracting[..16 * bodies as usize]);
         })?;
         io.lap("messages");
         let mut rows = Vec::new();
         let mut total = [0; 2];
         for &from in &others {
-            let ([cells, bodies], [cell, body]) = (table[from][rank], places[from]);
+            let ([cells, bodies, ..], [cell, body]) = (table[from][rank], places[from]);
             rows.push(TreeParams {
                 count: cells,
                 group_begin: cell,
@@ -613,41 +629,23 @@ impl Sending {
     }
 }
 
-/// The range of the messages that are packed by `rows`.
-fn message_of(rows: &[TreeParams]) -> Range<u64> {
+/// Bytes of the messages that are packed by `rows`.
+fn bytes_of(rows: &[TreeParams]) -> u64 {
     let end = |row: &TreeParams| u64::from(row.group_begin) + length([row.count, row.reserve]);
-    0..rows.last().map_or(0, end) * VEC4
+    rows.last().map_or(0, end) * VEC4
 }
 
-/// The messages to all ranks, as they were packed by `rows`.
-fn collect(
-    outgoing: &mut Vec<u8>,
-    (packed, entries): (&[u32], &[u32]),
-    tops: &Tops,
-    rows: &[TreeParams],
-    sizes: &[MessageCounts],
-) {
-    let roots = 4 * tops.own_entries.len();
-    let bytes = |size: &MessageCounts| roots + (length(*size) * VEC4) as usize;
-    outgoing.resize(sizes.iter().map(bytes).sum(), 0);
-    let mut rest = &mut outgoing[..];
-    let mut pieces = Vec::with_capacity(3 * rows.len());
-    for (row, [cells, bodies]) in rows.iter().zip(sizes) {
-        let begin = row.part as usize * ENTRIES;
-        for entry in &tops.own_entries {
-            let (to, others) = rest.split_at_mut(4);
-            to.copy_from_slice(&entries[begin + entry].to_ne_bytes());
-            rest = others;
-        }
-        let at = |entry: u32| 4 * (row.group_begin + entry) as usize;
-        for (begin, length) in
-            [(0, 2 * cells), (2 * row.count, 3 * cells), (5 * row.count, *bodies)]
-        {
-            let words = &packed[at(begin)..at(begin + length)];
-            let (to, others) = rest.split_at_mut(4 * words.len());
-            pieces.push((to, bytemuck::cast_slice(words)));
-            rest = others;
-        }
+/// A buffer for copies that the host reads in place.
+fn mappable(gpu: &Gpu, bytes: u64) -> wgpu::Buffer {
+    let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
+    new_buffer(&gpu.device, "messages to other ranks", bytes, usage)
+}
+
+/// `buffer`, or in its place one with room for so many bytes and an eighth more.
+fn mappable_of(buffer: &mut wgpu::Buffer, gpu: &Gpu, bytes: u64) -> wgpu::Buffer {
+    if buffer.size() < bytes {
+        let most = gpu.device.limits().max_buffer_size;
+        *buffer = mappable(gpu, (bytes + bytes / 8).next_multiple_of(VEC4).min(most));
     }
-    exchange::copy_pieces(pieces);
+    buffer.clone()
 }

@@ -104,8 +104,8 @@ struct SingleSinks {
 
 /// How walks end.
 pub(super) enum Walked {
-    /// All is done; the sums of the forces of all ranks, if they are known already.
-    Done(Option<Vec<u64>>),
+    /// All is done; the sums for the correction of the total force, as far as they are known.
+    Done(BalanceSums),
     /// A rank has no room, and this one needs that much.
     NeedsRoom(ReceivedRoom),
 }
@@ -216,14 +216,12 @@ impl Stages {
             // The other ranks have chosen without the boxes of scattered groups.
             let boxes = self.list_boxes(build, work.own, true).await?;
             self.sending.share(&mut self.io, member, (boxes, work.least))?;
+            drop(chosen);
             (chosen, _) = self.choose(member, build, choice, work, None).await?;
         }
         let mut attempt = 0;
         loop {
             let choice = (&rule.select, margins[attempt]);
-            if attempt > 0 {
-                (chosen, _) = self.choose(member, build, choice, work, None).await?;
-            }
             let delivered = self
                 .sending
                 .deliver(
@@ -232,7 +230,7 @@ impl Stages {
                     &self.buffers,
                     (choice, work.cells),
                     (work.tops, &work.everywhere),
-                    &chosen,
+                    chosen,
                 )
                 .await?;
             self.io.lap("cells of others");
@@ -242,7 +240,7 @@ impl Stages {
             };
             self.learnt.report.received = joined.received;
             let begun = crate::wall_clock::Instant::now();
-            self.join(build, strengths, &joined, &mut singles, work).await?;
+            self.join(build, strengths, &joined, &mut singles, work);
             let found =
                 self.walk_groups(build, (rule, balance), singles.walk, work, member).await?;
             let secs = begun.elapsed().as_secs_f64();
@@ -262,6 +260,8 @@ impl Stages {
                 return Ok(Walked::Done(self.sums_of(&all)));
             }
             attempt += 1;
+            let choice = (&rule.select, margins[attempt]);
+            (chosen, _) = self.choose(member, build, choice, work, None).await?;
         }
     }
 
@@ -290,9 +290,8 @@ impl Stages {
         };
         let answers = crowds.answers(first.map_or(&none, |first| &first.gathered));
         let ranks = (member.member(), member.members());
-        let cells = (work.tops, work.cells);
-        let chosen =
-            self.sending.choose((&mut self.io, build), ranks, choice, cells, also, answers).await;
+        let io = (&mut self.io, build);
+        let chosen = self.sending.choose(io, ranks, choice, work.cells, also, answers).await;
         self.io.lap("choice");
         chosen
     }
@@ -321,14 +320,14 @@ impl Stages {
 
     /// Joins what was delivered to the tree, scatters groups if that is still to be done, and prepares
     /// the walks.
-    async fn join(
+    fn join(
         &mut self,
         build: &mut Build,
         strengths: Strengths,
         joined: &sent::Joined,
         singles: &mut SingleSinks,
         work: &PartWork<'_>,
-    ) -> Result<()> {
+    ) {
         let buffers = Arc::clone(&self.buffers);
         // The others' bodies outside the cube attract, but do not walk here.
         let foreign = work.everywhere.outside - work.own.outside;
@@ -340,7 +339,8 @@ impl Stages {
         self.write_sinks();
         self.io.write(&buffers.tally, tally::MISSING, &[0u32]);
         self.io.write(&buffers.tally, tally::GREATEST.start, &[0u32; 14]);
-        self.io.write(&buffers.tally, tally::EXPECTED, &self.learnt.greatest);
+        self.io.write(&buffers.tally, tally::EXPECTED.start, &self.learnt.greatest);
+        self.io.write(&buffers.tally, tally::EXPECTED_MEAN.start, &self.learnt.mean);
         let (sending, most) = (&self.sending, self.io.gpu.limits.workgroups);
         let to_scatter = std::mem::take(&mut singles.to_scatter);
         let record = |pass: &mut wgpu::ComputePass<'_>,
@@ -349,7 +349,7 @@ impl Stages {
             build.record_scattered(pass, params, strengths, to_scatter);
             sending.record_grafts(pass, params, joined, most);
         };
-        self.io.submit(build, record, &[], &[]).await.map(|_| ())
+        self.io.record(build, record, &[]);
     }
 
     /// Groups the sinks of a part and lists them.
@@ -471,7 +471,8 @@ impl Stages {
                 };
                 begin = end;
                 if !is_long {
-                    self.io.submit(build, record, &[], &[]).await?;
+                    self.io.record(build, record, &[]);
+                    self.io.send(build);
                     continue;
                 }
                 member.poll_stop();
@@ -495,9 +496,9 @@ impl Stages {
                     let row = Some(params.offset_of(row));
                     dispatch(pass, missing, row, (sinks, 256), most);
                     if let Some(balance) = balance {
-                        balance.record_stage(pass, 0);
-                        // In the unit of the last time, which is nearly always that of now.
-                        balance.record_stage(pass, 1);
+                        // In the unit and with the mean of the last time, which are nearly always
+                        // those of now.
+                        (0..3).for_each(|stage| balance.record_stage(pass, stage));
                     }
                 },
                 &[],
@@ -509,70 +510,108 @@ impl Stages {
             missing: word(tally::MISSING),
             stopped: 0,
             greatest: [0, 4].map(|at| word(tally::GREATEST.start + at)),
-            forces: std::array::from_fn(|k| {
+            sums: std::array::from_fn(|k| {
                 tally::long(&read[0], tally::FORCES.start + 8 * k as u64)
             }),
         })
     }
 
-    /// The sums of the forces of all ranks, if they were in the unit that their greatest needs. That
-    /// becomes the expected one.
-    fn sums_of(&mut self, all: &[WalkResults]) -> Option<Vec<u64>> {
+    /// The sums of all ranks as far as they are right: those of forces, sizes and masses if they were
+    /// in the unit that the greatest force needs, that of shares if also the mean was right. The next
+    /// ones expect this unit and mean.
+    fn sums_of(&mut self, all: &[WalkResults]) -> BalanceSums {
         // The bits of positive numbers have their order.
         let greatest = [0, 1].map(|k| all.iter().map(|of| of.greatest[k]).fold(0, u32::max));
         let tally = self.buffers.tally.clone();
         self.io.write(&tally, tally::GREATEST.start, &greatest);
-        self.io.write(&tally, tally::EXPECTED, &[0u32; 2]);
+        self.io.write(&tally, tally::EXPECTED.start, &[0u32; 2]);
         let needed = greatest.map(|bits| bits & EXPONENT);
-        let was_right = self.learnt.greatest == needed;
-        self.learnt.greatest = needed;
-        was_right.then(|| added(all.iter().map(|of| &of.forces[..])))
+        let unit_was_right = std::mem::replace(&mut self.learnt.greatest, needed) == needed;
+        if !unit_was_right {
+            return BalanceSums::default();
+        }
+        let mut forces = added(all.iter().map(|of| &of.sums[..]));
+        let shares = forces.pop();
+        let mean_was_right = self.expect_mean(&forces);
+        BalanceSums { forces: Some(forces), shares: shares.filter(|_| mean_was_right) }
     }
 
-    /// Corrects the total force of all ranks, whose greatest force and mass the tally has, and their
-    /// sums `forces`, if these are known.
+    /// Expects the mean of these sums next; returns whether it was expected now.
+    fn expect_mean(&mut self, forces: &[u64]) -> bool {
+        let mean = [3, 4].map(|k| leading(forces[k])).map(|sum| [sum as u32, (sum >> 32) as u32]);
+        std::mem::replace(&mut self.learnt.mean, mean) == mean
+    }
+
+    /// Corrects the total force of all ranks, whose greatest force and mass the tally has, and `sums`
+    /// as far as they are known. The last kernel is recorded, not sent.
     pub(super) async fn balance(
         &mut self,
         member: &mut Member,
         build: &mut Build,
         balance: &BalanceKernels,
-        forces: Option<Vec<u64>>,
+        sums: BalanceSums,
     ) -> Result<()> {
-        let tally = self.buffers.tally.clone();
-        let write = |io: &mut Io, words: &Range<u64>, sums: &[u64]| {
-            let words_of = |sum: &u64| [*sum as u32, (*sum >> 32) as u32];
-            let sums: Vec<u32> = sums.iter().flat_map(words_of).collect();
-            io.write(&tally, words.start, &sums);
-        };
-        let stages = [(1, tally::FORCES), (2, tally::SHARES)];
-        let skipped = match forces {
-            Some(forces) => {
-                write(&mut self.io, &tally::FORCES, &forces);
-                1
+        let stage = |k: usize| {
+            move |pass: &mut wgpu::ComputePass<'_>, _: &mut Params<TreeParams>, _: &mut Build| {
+                balance.record_stage(pass, k);
             }
+        };
+        let forces = match sums.forces {
+            Some(forces) => forces,
             None => {
-                write(&mut self.io, &tally::FORCES, &[0; 5]);
-                0
+                let forces = self.sum(member, build, stage(1), tally::FORCES).await?;
+                self.expect_mean(&forces);
+                forces
             }
         };
-        for (k, words) in stages.into_iter().skip(skipped) {
-            let record =
-                |pass: &mut wgpu::ComputePass<'_>, _: &mut Params<TreeParams>, _: &mut Build| {
-                    balance.record_stage(pass, k);
-                };
-            let read = self.io.submit(build, record, &[], &[(&tally, words.clone())]).await?;
-            // In two's complement.
-            let own: Vec<u64> =
-                read[0].chunks_exact(2).map(|w| u64::from(w[0]) | u64::from(w[1]) << 32).collect();
-            let all = exchange::gather(member, &own)?;
-            write(&mut self.io, &words, &added(all.iter().map(Vec::as_slice)));
-        }
-        let record =
-            |pass: &mut wgpu::ComputePass<'_>, _: &mut Params<TreeParams>, _: &mut Build| {
-                balance.record_stage(pass, 3);
-            };
-        self.io.submit(build, record, &[], &[]).await.map(|_| ())
+        let tally = self.buffers.tally.clone();
+        self.io.write(&tally, tally::FORCES.start, &words_of(&forces));
+        let shares = match sums.shares {
+            Some(shares) => vec![shares],
+            None => {
+                self.io.write(&tally, tally::EXPECTED_MEAN.start, &[0u32; 4]);
+                self.sum(member, build, stage(2), tally::SHARES).await?
+            }
+        };
+        self.io.write(&tally, tally::SHARES.start, &words_of(&shares));
+        self.io.record(build, stage(3), &[]);
+        Ok(())
     }
+
+    /// Sums that `record` adds to these words of the tally, over all ranks.
+    async fn sum(
+        &mut self,
+        member: &mut Member,
+        build: &mut Build,
+        record: impl FnOnce(&mut wgpu::ComputePass<'_>, &mut Params<TreeParams>, &mut Build),
+        words: Range<u64>,
+    ) -> Result<Vec<u64>> {
+        let tally = self.buffers.tally.clone();
+        self.io.write(&tally, words.start, &vec![0u32; (words.end - words.start) as usize / 4]);
+        let read = self.io.submit(build, record, &[], &[(&tally, words)]).await?;
+        let own: Vec<u64> =
+            read[0].chunks_exact(2).map(|w| u64::from(w[0]) | u64::from(w[1]) << 32).collect();
+        let all = exchange::gather(member, &own)?;
+        Ok(added(all.iter().map(Vec::as_slice)))
+    }
+}
+
+/// Sums of all ranks for the correction of the total force, unless they are to be made again.
+#[derive(Default)]
+pub(super) struct BalanceSums {
+    /// Of forces, of their sizes and of masses.
+    forces: Option<Vec<u64>>,
+    shares: Option<u64>,
+}
+
+/// The three leading bits of a sum, which decide the mean (`shaders/tree/balance.wgsl`).
+fn leading(sum: u64) -> u64 {
+    let low = 61u32.saturating_sub(sum.leading_zeros());
+    sum >> low << low
+}
+
+fn words_of(sums: &[u64]) -> Vec<u32> {
+    sums.iter().flat_map(|sum| [*sum as u32, (*sum >> 32) as u32]).collect()
 }
 
 /// Sums in two's complement.
@@ -589,8 +628,8 @@ fn added<'a>(all: impl Iterator<Item = &'a [u64]>) -> Vec<u64> {
 #[derive(Clone, Copy, Default, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
 struct WalkResults {
-    /// The sums of forces, of their sizes and of masses.
-    forces: [u64; 5],
+    /// The sums of forces, of their sizes, of masses and of shares.
+    sums: [u64; 6],
     /// The bits of the greatest force and mass.
     greatest: [u32; 2],
     /// Sinks that have met a cell that was not sent.
