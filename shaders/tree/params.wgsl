@@ -27,8 +27,10 @@ struct TreeParams {
     // If the curve is cut into parts, one per device: the number of a part, and how many there are.
     part: u32,
     parts: u32,
-    // Factor on squared distances in the choice of cells that another rank needs.
+    // Factor on squared distances in the choice of cells that another rank needs, and the least acceleration with which
+    // its sinks count.
     margin: f32,
+    least: f32,
 }
 
 // Results that one kernel passes to all later ones. They stay on the device.

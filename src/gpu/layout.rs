@@ -248,6 +248,7 @@ pub struct TreeParams {
     pub part: u32,
     pub parts: u32,
     pub margin: f32,
+    pub least: f32,
 }
 
 /// Results of the tree's kernels. See `shaders/tree/params.wgsl`.

@@ -72,7 +72,7 @@ fn main(
         return;
     }
     let low = boxes[2u * number];
-    let sinks = Sinks(low.xyz, boxes[2u * number + 1u].xyz, reach_of(low.w, params.opening));
+    let sinks = Sinks(low.xyz, boxes[2u * number + 1u].xyz, reach_of(max(low.w, params.least), params.opening));
     if lane == 0u {
         atomicStore(&height, 0u);
     }

@@ -148,7 +148,8 @@ fn host_and_shader_agree() {
         sink_end,
         part,
         parts,
-        margin
+        margin,
+        least
     );
     assert_same_layout!(
         TreeState,

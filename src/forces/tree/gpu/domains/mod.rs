@@ -618,8 +618,10 @@ impl Stages {
             common.listed(),
             (&buffers.state, 0..size_of::<TreeState>() as u64),
         ];
+        let mut copies = Vec::new();
         if !is_first {
-            ranges.extend(grouping.ranges());
+            ranges.push(grouping.questions());
+            copies.push(self.sending.copy_of_boxes());
         }
         // Sent before the rest is recorded, which takes the host some 0.1 ms.
         self.io.record(
@@ -649,12 +651,18 @@ impl Stages {
                     let row = Some(params.offset_of(row));
                     super::build::dispatch(pass, sample, row, (sampled, 256), most);
                 },
-                &[],
+                &copies,
                 &ranges,
             )
             .await?;
-        let lists = read.split_off(7);
-        let listed = (!is_first).then(|| ListedGroups::new(&read[0], lists));
+        let listed = match is_first {
+            true => None,
+            false => {
+                let questions = read.pop().unwrap_or_default();
+                let boxes = self.sending.copied_boxes(&self.io.gpu)?;
+                Some(ListedGroups::new(&read[0], questions, boxes))
+            }
+        };
         let points = |words: &[u32]| -> Vec<PointMass> { bytemuck::pod_collect_to_vec(words) };
         let near = [points(&read[1]), points(&read[2])];
         let own_outside = points(&read[3]);
@@ -808,6 +816,7 @@ impl Stages {
         if self.learnt.cut_in == cube.half && !is_due {
             return Ok(false);
         }
+        log::debug!("the curve is cut anew: the largest part costs {:.3} of the mean", most / mean);
         (self.learnt.cut_in, self.learnt.since_cut) = (cube.half, 0);
         // Or one device that was held up would give nearly all of its bodies away.
         let cost = cost.clamp(each / MOST_UNEQUAL, each * MOST_UNEQUAL);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use minijinja::context;
 
 use super::bodies::Counts;
-use super::io::{Io, PartResources};
+use super::io::{Copy, Io, PartResources};
 use super::top::{Common, MOST_ROOTS, Tops};
 use crate::error::Result;
 use crate::exchange::{self, Exchange, Member};
@@ -31,6 +31,9 @@ const LONGEST: f32 = 1.0 / 16.0;
 /// Instead of the first child or body of a root whose rank does not expect it to be opened.
 const NOT_SENT: u32 = u32::MAX;
 
+/// Bytes that are sent to the device before others are written.
+const MANY_BYTES: usize = 1 << 20;
+
 /// Threads of a workgroup.
 const THREADS: u32 = 256;
 
@@ -40,28 +43,52 @@ type BoxWords = [f32; 8];
 /// BOXES in `shaders/tree/common.wgsl`, in bytes.
 pub(super) const BOXES: u64 = 4 * 287;
 
-/// Bytes and words of a box.
+/// Bytes of a box.
 const BOX: usize = size_of::<BoxWords>();
-const WORDS: usize = BOX / 4;
 
-/// The boxes that a part sends, which the others read in place.
-struct Boxes(Vec<u32>);
+/// The boxes that a part sends, which the others of its process read in place.
+pub(super) struct Boxes {
+    memory: BoxMemory,
+    count: usize,
+}
+
+enum BoxMemory {
+    Mapped(MappedCopy),
+    Host(Vec<BoxWords>),
+}
 
 impl AsRef<[u8]> for Boxes {
     fn as_ref(&self) -> &[u8] {
-        bytemuck::cast_slice(&self.0)
+        let all = match &self.memory {
+            BoxMemory::Mapped(copy) => copy.as_ref(),
+            BoxMemory::Host(boxes) => bytemuck::cast_slice(boxes),
+        };
+        &all[..self.count * BOX]
     }
 }
 
-/// Joins boxes two by two. What one of them opens, both together do.
-fn joined(boxes: &[BoxWords]) -> Vec<u32> {
-    let pair = |pair: &[BoxWords]| {
-        let (a, b) = (pair[0], pair[pair.len() - 1]);
-        let both: BoxWords =
-            std::array::from_fn(|k| if k < 4 { a[k].min(b[k]) } else { a[k].max(b[k]) });
-        both.map(f32::to_bits)
-    };
-    boxes.chunks(2).flat_map(pair).collect()
+impl Boxes {
+    /// The first `count` of those that the device has listed: the ones that were `read` first, and
+    /// the `rest`.
+    pub fn new(read: MappedCopy, rest: &[u32], count: usize) -> Self {
+        if rest.is_empty() {
+            return Self { memory: BoxMemory::Mapped(read), count };
+        }
+        let mut all: Vec<BoxWords> = bytemuck::pod_collect_to_vec(read.as_ref());
+        all.extend(bytemuck::pod_collect_to_vec::<u32, BoxWords>(rest));
+        Self { memory: BoxMemory::Host(all), count }
+    }
+
+    /// Joins boxes two by two. What one of them opens, both together do.
+    fn joined(self) -> Self {
+        let boxes: Vec<BoxWords> = bytemuck::pod_collect_to_vec(self.as_ref());
+        let pair = |pair: &[BoxWords]| -> BoxWords {
+            let (a, b) = (pair[0], pair[pair.len() - 1]);
+            std::array::from_fn(|k| if k < 4 { a[k].min(b[k]) } else { a[k].max(b[k]) })
+        };
+        let joined: Vec<BoxWords> = boxes.chunks(2).map(pair).collect();
+        Self { count: joined.len(), memory: BoxMemory::Host(joined) }
+    }
 }
 
 /// The choice of cells by one opening rule.
@@ -89,6 +116,8 @@ struct CellPacking {
     scans: [Scan; 2],
     list_entries: BoundKernel,
     pack: BoundKernel,
+    /// The least acceleration with which sinks count.
+    least: f32,
 }
 
 impl CellPacking {
@@ -112,6 +141,7 @@ impl CellPacking {
                 opening: select.opening,
                 part: row.part,
                 margin,
+                least: self.least,
                 ..Default::default()
             };
             let offset = Some(params.offset_of(looked));
@@ -133,6 +163,8 @@ pub(super) struct Sending {
     /// Lists the boxes of this part's sinks.
     list: BoundKernel,
     own_boxes: wgpu::Buffer,
+    /// Where the host reads them.
+    read_boxes: wgpu::Buffer,
     /// Boxes, and single sinks among them, that are expected.
     expected: u32,
     singles: u32,
@@ -241,6 +273,7 @@ impl Sending {
             opened,
             list,
             own_boxes,
+            read_boxes: mappable(gpu, VEC4),
             expected: 0,
             singles: 0,
             boxes,
@@ -248,7 +281,14 @@ impl Sending {
             entries,
             message,
             outgoing,
-            packing: CellPacking { gpu: Arc::clone(gpu), count, scans, list_entries, pack },
+            packing: CellPacking {
+                gpu: Arc::clone(gpu),
+                count,
+                scans,
+                list_entries,
+                pack,
+                least: 0.0,
+            },
             expected_by: vec![[0; 2]; parts - 1],
             graft,
             link,
@@ -309,10 +349,23 @@ impl Sending {
         dispatch(pass, &self.list, row, (work, THREADS), most);
     }
 
-    /// The boxes that are expected. [`BOXES`] counts them.
-    pub fn expected_boxes(&self) -> (&wgpu::Buffer, Range<u64>) {
+    /// Bytes of the boxes that are expected. [`BOXES`] counts them.
+    fn expected_bytes(&self) -> u64 {
         let room = self.own_boxes.size() / BOX as u64;
-        (&self.own_boxes, 0..u64::from(self.expected).min(room) * BOX as u64)
+        u64::from(self.expected).min(room) * BOX as u64
+    }
+
+    /// The copy of these boxes for the host.
+    pub fn copy_of_boxes(&self) -> Copy<'_> {
+        (&self.own_boxes, 0, &self.read_boxes, 0, self.expected_bytes())
+    }
+
+    /// Those boxes, once they have been copied.
+    ///
+    /// # Errors
+    /// The device failed.
+    pub fn copied_boxes(&self, gpu: &Gpu) -> Result<MappedCopy> {
+        MappedCopy::new(gpu, self.read_boxes.clone(), self.expected_bytes())
     }
 
     /// The number of single sinks whose boxes the next list has.
@@ -329,12 +382,15 @@ impl Sending {
     /// the range of those that are still to be read.
     pub fn other_boxes(
         &mut self,
+        gpu: &Gpu,
         (boxes, singles): (u32, u32),
     ) -> (bool, (&wgpu::Buffer, Range<u64>)) {
         let is_complete = singles <= self.singles;
-        let read = self.expected_boxes().1.end;
+        let read = self.expected_bytes();
         self.singles = singles + singles / 8;
         self.expected = boxes + boxes / 16 + 64;
+        let expected = self.expected_bytes();
+        mappable_of(&mut self.read_boxes, gpu, expected);
         let range = read..(u64::from(boxes) * BOX as u64).max(read);
         (is_complete, (&self.own_boxes, range))
     }
@@ -348,28 +404,23 @@ impl Sending {
         &mut self,
         io: &mut Io,
         member: &mut Member,
-        (mut boxes, least): (Vec<u32>, f32),
+        (mut boxes, least): (Boxes, f32),
     ) -> Result<()> {
         let (own, room) = (member.member(), self.boxes.size() as usize / BOX);
+        self.packing.least = least;
         // All have the same room, so none sends more than its share of it.
         let most = room / member.members();
-        // The bits of positive numbers have their order.
-        boxes
-            .iter_mut()
-            .skip(3)
-            .step_by(WORDS)
-            .for_each(|word| *word = (*word).max(least.to_bits()));
-        while boxes.len() > most * WORDS {
-            boxes = joined(bytemuck::cast_slice(&boxes));
+        while boxes.count > most {
+            boxes = boxes.joined();
         }
-        let lengths: Vec<usize> = exchange::gather(member, &[boxes.len() as u64])?
+        let lengths: Vec<usize> = exchange::gather(member, &[boxes.count as u64])?
             .iter()
-            .map(|words| words[0] as usize * 4)
+            .map(|count| count[0] as usize * BOX)
             .collect();
         let (target, boxes_of) = (&self.boxes, &mut self.boxes_of);
         boxes_of.clear();
         let mut at = 0;
-        member.all_gather_shared(Arc::new(Boxes(boxes)), &lengths, &mut |part, received| {
+        member.all_gather_shared(Arc::new(boxes), &lengths, &mut |part, received| {
             let begin = at;
             if part != own {
                 io.write(target, (begin * BOX) as u64, received);
@@ -498,7 +549,7 @@ impl Sending {
         let (absent_cell, absent_body) = (first_cell, first_body);
         let part = buffers.part.as_ref().expect("a part");
         for (expected, size) in self.expected_by.iter_mut().zip(&sizes) {
-            *expected = size.map(|count| count.saturating_add(count / 8 + 64));
+            *expected = size.map(|count| count.saturating_add(count / 32 + 256));
         }
         let expected = self.expected_by.iter().copied().map(length).sum::<u64>();
         let total = sizes.iter().map(|size| length(*size)).sum::<u64>();
@@ -560,9 +611,18 @@ impl Sending {
             let ([cells, bodies, most_cells, _], [cell, body]) = (table[from][rank], places[from]);
             let (open, rest) = message.split_at(32 * most_cells as usize);
             let (force, attracting) = rest.split_at(48 * most_cells as usize);
-            io.write(&buffers.cell_open, 32 * u64::from(cell), &open[..32 * cells as usize]);
-            io.write(&buffers.cell_force, 48 * u64::from(cell), &force[..48 * cells as usize]);
-            io.write(&buffers.sources, 16 * u64::from(body), &attracting[..16 * bodies as usize]);
+            let [cells, bodies] = [cells, bodies].map(|count| count as usize);
+            for (buffer, at, bytes) in [
+                (&buffers.cell_open, 32 * u64::from(cell), &open[..32 * cells]),
+                (&buffers.cell_force, 48 * u64::from(cell), &force[..48 * cells]),
+                (&buffers.sources, 16 * u64::from(body), &attracting[..16 * bodies]),
+            ] {
+                io.write(buffer, at, bytes);
+                // The device copies the first ones while the host copies the others.
+                if bytes.len() >= MANY_BYTES {
+                    io.send(build);
+                }
+            }
         })?;
         io.lap("messages");
         let mut rows = Vec::new();

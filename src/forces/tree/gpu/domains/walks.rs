@@ -9,7 +9,7 @@ use minijinja::context;
 use super::bodies::Counts;
 use super::groups::{self, Crowds, Question};
 use super::io::{Io, PartResources};
-use super::sent::{self, Sending};
+use super::sent::{self, Boxes, Sending};
 use super::{FEW_GROUPS, LONG_WALK_SECS};
 use super::{GROUPS_AT_ONCE, RuleKernels, SUBMISSION_SECS, Stages, tally, top};
 use crate::error::{Error, Result};
@@ -19,7 +19,7 @@ use crate::forces::tree::gpu::balance::BalanceKernels;
 use crate::forces::tree::gpu::build::dispatch;
 use crate::forces::tree::gpu::{Build, ReceivedRoom, Strengths, TreeBuffers};
 use crate::gpu::layout::TreeParams;
-use crate::gpu::{Binding, BoundKernel, Params};
+use crate::gpu::{Binding, BoundKernel, MappedCopy, Params};
 use crate::stop;
 
 /// NOBODY in `shaders/tree/sinks.wgsl`.
@@ -154,10 +154,10 @@ impl<'a> Grouping<'a> {
         self.sending.record_boxes(pass, params, self.buffers, groups, self.half, self.most);
     }
 
-    /// What [`ListedGroups`] needs besides the tally.
-    pub fn ranges(&self) -> [(&wgpu::Buffer, Range<u64>); 2] {
+    /// The questions that [`ListedGroups`] needs besides the tally and a copy of the boxes.
+    pub fn questions(&self) -> (&wgpu::Buffer, Range<u64>) {
         let expected = groups::EXPECTED.min(self.crowds.questions.size() / 32);
-        [(&self.crowds.questions, 0..32 * expected), self.sending.expected_boxes()]
+        (&self.crowds.questions, 0..32 * expected)
     }
 }
 
@@ -167,19 +167,18 @@ pub(super) struct ListedGroups {
     question_count: u64,
     questions: Vec<u32>,
     boxed: u32,
-    boxes: Vec<u32>,
+    boxes: MappedCopy,
 }
 
 impl ListedGroups {
-    /// From the tally and what [`Grouping::ranges`] has read.
-    pub fn new(all: &[u32], read: Vec<Vec<u32>>) -> Self {
-        let mut read = read.into_iter();
+    /// From the tally, the first questions and the first boxes.
+    pub fn new(all: &[u32], questions: Vec<u32>, boxes: MappedCopy) -> Self {
         Self {
             scattered: tally::word(all, tally::SCATTERED),
             question_count: u64::from(tally::word(all, groups::QUESTIONS)),
-            questions: read.next().unwrap_or_default(),
+            questions,
             boxed: tally::word(all, sent::BOXES),
-            boxes: read.next().unwrap_or_default(),
+            boxes,
         }
     }
 }
@@ -366,19 +365,17 @@ impl Stages {
         let (half, most) = (self.state.half, self.io.gpu.limits.workgroups);
         let kernels = (&self.crowds, &self.sending);
         let grouping = Grouping::new(kernels, &self.buffers, own, (half, most));
-        let mut ranges = vec![(&tally, 0..tally.size())];
-        ranges.extend(grouping.ranges());
         let mut read = self
             .io
             .submit(
                 build,
                 |pass, params, build| grouping.record(pass, params, build, strengths),
-                &[],
-                &ranges,
+                &[self.sending.copy_of_boxes()],
+                &[(&tally, 0..tally.size()), grouping.questions()],
             )
             .await?;
-        let lists = read.split_off(1);
-        Ok(ListedGroups::new(&read[0], lists))
+        let questions = read.swap_remove(1);
+        Ok(ListedGroups::new(&read[0], questions, self.sending.copied_boxes(&self.io.gpu)?))
     }
 
     /// All questions and boxes, of which the device may have listed more than was read.
@@ -387,8 +384,8 @@ impl Stages {
         build: &mut Build,
         own: Counts,
         listed: ListedGroups,
-    ) -> Result<(Vec<Question>, Vec<u32>)> {
-        let ListedGroups { scattered, question_count, mut questions, boxed, mut boxes } = listed;
+    ) -> Result<(Vec<Question>, Boxes)> {
+        let ListedGroups { scattered, question_count, mut questions, boxed, boxes } = listed;
         let read = questions.len() as u64 / 8;
         if question_count > read {
             let range = 32 * read..32 * question_count;
@@ -398,16 +395,18 @@ impl Stages {
         }
         questions.truncate(8 * question_count as usize);
         let questions = bytemuck::pod_collect_to_vec(&questions);
-        let (is_complete, rest) = self.sending.other_boxes((boxed, scattered * GROUP as u32));
+        let singles = scattered * GROUP as u32;
+        let (is_complete, rest) = self.sending.other_boxes(&self.io.gpu, (boxed, singles));
         if !is_complete {
-            self.sending.expect_singles(scattered * GROUP as u32);
+            self.sending.expect_singles(singles);
+            drop(boxes);
             return Ok((questions, self.list_boxes(build, own, false).await?));
         }
-        if !rest.1.is_empty() {
-            boxes.extend(self.io.submit(build, |_, _, _| (), &[], &[rest]).await?.remove(0));
-        }
-        boxes.truncate(8 * boxed as usize);
-        Ok((questions, boxes))
+        let rest = match rest.1.is_empty() {
+            true => Vec::new(),
+            false => self.io.submit(build, |_, _, _| (), &[], &[rest]).await?.remove(0),
+        };
+        Ok((questions, Boxes::new(boxes, &rest, boxed as usize)))
     }
 
     /// Lists the boxes again, with those of scattered groups if these walk as others do.
@@ -416,30 +415,29 @@ impl Stages {
         build: &mut Build,
         own: Counts,
         together: bool,
-    ) -> Result<Vec<u32>> {
+    ) -> Result<Boxes> {
         let tally = self.buffers.tally.clone();
         self.io.write(&tally, sent::BOXES, &[0u32]);
         let (half, most) = (self.state.half, self.io.gpu.limits.workgroups);
         let kernels = (&self.crowds, &self.sending);
         let grouping = Grouping::new(kernels, &self.buffers, own, (half, most));
-        let ranges = [(&tally, sent::BOXES..sent::BOXES + 4), self.sending.expected_boxes()];
-        let mut read = self
+        let read = self
             .io
             .submit(
                 build,
                 |pass, params, _| grouping.record_boxes(pass, params, together),
-                &[],
-                &ranges,
+                &[self.sending.copy_of_boxes()],
+                &[(&tally, sent::BOXES..sent::BOXES + 4)],
             )
             .await?;
-        let (listed, mut boxes) = (read[0][0], read.swap_remove(1));
-        let singles = self.sending.singles();
-        let (_, rest) = self.sending.other_boxes((listed, singles));
-        if !rest.1.is_empty() {
-            boxes.extend(self.io.submit(build, |_, _, _| (), &[], &[rest]).await?.remove(0));
-        }
-        boxes.truncate(8 * listed as usize);
-        Ok(boxes)
+        let boxes = self.sending.copied_boxes(&self.io.gpu)?;
+        let (listed, singles) = (read[0][0], self.sending.singles());
+        let (_, rest) = self.sending.other_boxes(&self.io.gpu, (listed, singles));
+        let rest = match rest.1.is_empty() {
+            true => Vec::new(),
+            false => self.io.submit(build, |_, _, _| (), &[], &[rest]).await?.remove(0),
+        };
+        Ok(Boxes::new(boxes, &rest, listed as usize))
     }
 
     /// Walks the groups, and the sinks of `scattered` groups one by one, unless it is stopped.
