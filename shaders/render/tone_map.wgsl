@@ -43,21 +43,32 @@ fn is_dark(tile: u32) -> bool {
     return 3.0 * shown * shown < 0.25 / (255.0 * 12.92);
 }
 
-// Two triangles for each tile. Most of a picture is empty sky, the colour to which the
-// target was cleared: such tiles are moved outside of clip space.
+fn is_dark_at(column: u32, row: u32) -> bool {
+    return is_dark(row * tone.tile_columns + column);
+}
+
+// Two triangles for each tile, or for each block of 2 x 2 if none of them is dark: software shades blocks of 4 x 4
+// pixels on the diagonal for both triangles (llvmpipe: the tone map takes a seventh less). Most of a picture is empty
+// sky, the colour to which the target was cleared: such tiles are moved outside of clip space.
 @vertex
 fn vs_tile(@builtin(vertex_index) vertex: u32) -> @builtin(position) vec4f {
     let tile = vertex / 6u;
     let corner = vertex - 6u * tile;
     let row = tile / tone.tile_columns;
     let column = tile - row * tone.tile_columns;
-    if is_dark(tile) {
+    let first = vec2u(column, row) & vec2u(~1u);
+    let last = min(first + 1u, vec2u(tone.tile_columns, tone.tile_rows) - 1u);
+    let is_block = !(is_dark_at(first.x, first.y) || is_dark_at(last.x, first.y) || is_dark_at(first.x, last.y)
+        || is_dark_at(last.x, last.y));
+    let is_first = all(first == vec2u(column, row));
+    if is_dark(tile) || (is_block && !is_first) {
         return vec4f(2.0, 2.0, 2.0, 1.0);
     }
+    let side = select(1u, 2u, is_block);
     let right = u32(corner == 1u || corner == 2u || corner == 4u);
     let lower = u32(corner == 2u || corner == 4u || corner == 5u);
     let size_px = vec2f(textureDimensions(hdr));
-    let corner_px = vec2f(vec2u(column + right, row + lower) * TILE) * shrink_factor(size_px);
+    let corner_px = vec2f(vec2u(column + side * right, row + side * lower) * TILE) * shrink_factor(size_px);
     let place = min(corner_px, size_px) / size_px;
     return vec4f(place.x * 2.0 - 1.0, 1.0 - place.y * 2.0, 0.5, 1.0);
 }
@@ -66,6 +77,18 @@ fn vs_tile(@builtin(vertex_index) vertex: u32) -> @builtin(position) vec4f {
 fn glow_at(position: vec2f, size_px: vec2f) -> vec4f {
     let place = position * (tone.smoothing.enlarged / shrink_factor(size_px));
     return textureSampleLevel(glow, smoothly, place / vec2f(textureDimensions(glow)), 0.0);
+}
+
+// Natural logarithm for finite x >= 1, to 1e-6.
+fn ln(x: f32) -> f32 {
+    let bits = bitcast<i32>(x);
+    // Mantissa between sqrt(1/2) and sqrt(2).
+    let exponent = (bits - 0x3f3504f3) >> 23u;
+    let t = bitcast<f32>(bits - (exponent << 23u)) - 1.0;
+    let square = t * t;
+    let low = t * (1.0000010 + t * (-0.5000115 + t * 0.3331467));
+    let high = -0.2490829 + t * (0.2049176 + t * (-0.1868075 + t * 0.1193105));
+    return f32(exponent) * 0.69314718 + low + square * square * high;
 }
 
 // The finished pixel, linear.
@@ -84,16 +107,19 @@ fn develop(position: vec2f) -> vec3f {
     let rgb = min(pixel.rgb, vec3f(LARGEST));
     let light = (rgb.r + rgb.g + rgb.b) * (1.0 / 3.0);
     let x = state.slope * light;
-    let shown = min(log(x + sqrt(x * x + 1.0)) * state.scale, 2.0);
+    let shown = min(ln(x + sqrt(x * x + 1.0)) * state.scale, 2.0);
     let level = shown * shown;
     let bleach = min(BLEACH * level * shown, MOST_BLEACH);
     let shade = rgb * (level * (1.0 - bleach) / max(light, 1e-30)) + level * bleach;
     let most = max(max(shade.r, shade.g), shade.b);
-    let above = max(most - KNEE, 0.0) / (1.0 - KNEE);
-    let gamut = (min(most, KNEE) + (1.0 - KNEE) * above / (1.0 + above)) / max(most, 1e-30);
-    let dimmed = shade * gamut;
-    let returned = shade * (RETURNED * dot(shade, LUMINANCE) * (1.0 - gamut) / max(most, 1e-30));
-    let lit = dimmed + (1.0 - dimmed) * returned / (1.0 + returned);
+    // tone.rs in two divisions instead of six: the shoulder is 1 - lost * most, and a + (1 - a) b / (1 + b) is
+    // (a + b) / (1 + b). No channel of shade exceeds 5.6.
+    let above = max(most - KNEE, 0.0);
+    let lost = above * above / max((above + (1.0 - KNEE)) * most * most, 1e-30);
+    let back = RETURNED * dot(shade, LUMINANCE) * lost;
+    let over = 1.0 + shade * back;
+    let others = over.yzx * over.zxy;
+    let lit = shade * ((1.0 - lost * most + back) / (others.x * over.x)) * others;
     // 0 in the middle and 1 in the corners.
     let aside = position * 2.0 - size_px;
     let corner = dot(aside, aside) / dot(size_px, size_px);
