@@ -20,9 +20,9 @@
 //! 5. each rank is sent the cells and bodies that its groups open (`sent.rs`), walks, and shares in
 //!    the correction of the total force (`walks.rs`).
 //!
-//! The host waits for the device in 1, 2, once in 3 and 4 together, and in 5 for the choice of cells,
-//! the walk and the correction. Some of it assumes what was true the last time (the cube, the size of
-//! leaves, the unit of sums), and is made again if it is not.
+//! The host waits for the device in 1, 2, once in 3 and 4 together, and in 5 for the choice of cells
+//! and the walk. Some of it assumes what was true the last time (the cube, the size of leaves, the unit
+//! of sums, the mean acceleration), and is made again if it is not.
 //!
 //! The absent cell and body make forces that are not finite. If any are found, the walk is repeated
 //! with more cells, at last with all; so the result never depends on the choice.
