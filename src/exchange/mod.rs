@@ -26,7 +26,7 @@ use crate::error::{Error, Result};
 
 pub use ranks::Ranks;
 pub use shares::{equal_shares, shares};
-pub use threads::{Member, SharedBuffer, copy_pieces, team};
+pub use threads::{Member, SharedBuffer, team};
 
 /// Receives a member's message: its number and its bytes.
 pub type Reader<'a> = dyn FnMut(usize, &[u8]) + 'a;

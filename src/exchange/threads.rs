@@ -42,7 +42,7 @@ impl MemberMessage {
 
 /// Copies each slice to one of equal length; in parallel above `MANY_BYTES`, since one core does
 /// not use the full memory bandwidth.
-pub fn copy_pieces(pieces: Vec<(&mut [u8], &[u8])>) {
+fn copy_pieces(pieces: Vec<(&mut [u8], &[u8])>) {
     if pieces.iter().map(|(_, from)| from.len()).sum::<usize>() <= MANY_BYTES {
         pieces.into_iter().for_each(|(to, from)| to.copy_from_slice(from));
         return;

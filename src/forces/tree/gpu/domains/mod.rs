@@ -431,7 +431,7 @@ impl PartTree {
 
     /// Forces of all bodies on all bodies, as [`PartTree::partial_sums`]; with `potential` also
     /// potentials, by the rule for energies. All members make the same call. Bodies change their
-    /// places and their ranks. The end of it may be recorded only, until [`PartTree::send`].
+    /// places and their ranks. The last kernel is submitted by [`PartTree::send`].
     ///
     /// # Errors
     /// The device failed; another member aborted; too many bodies in one place; [`Error::Stopped`],
@@ -467,8 +467,8 @@ impl PartTree {
         let is_first = !potential && !*has_accelerations;
         stages.counts_cost = !potential && !is_first;
         let done = stages.evaluate(member, bodies, forces, is_first).await;
-        if !matches!(done, Ok(Outcome::Complete)) {
-            // Bodies that have moved stay where they are.
+        // The caller goes on with bodies that have changed their places already.
+        if matches!(done, Ok(Outcome::NeedsRoom(..)) | Err(Error::Stopped)) {
             stages.io.send(&mut forces.build);
         }
         let done = done?;
@@ -480,7 +480,7 @@ impl PartTree {
         Ok(done)
     }
 
-    /// Records commands between two evaluations.
+    /// Records commands after those of the last evaluation, for the next submission.
     pub fn record(&mut self, record: impl FnOnce(&mut wgpu::ComputePass<'_>)) {
         let Self { forces, stages, .. } = self;
         stages.io.record(&mut forces.build, |pass, _, _| record(pass), &[]);
@@ -655,14 +655,12 @@ impl Stages {
                 &ranges,
             )
             .await?;
-        let listed = match is_first {
-            true => None,
-            false => {
-                let questions = read.pop().unwrap_or_default();
-                let boxes = self.sending.copied_boxes(&self.io.gpu)?;
-                Some(ListedGroups::new(&read[0], questions, boxes))
-            }
-        };
+        let mut listed = None;
+        if !is_first {
+            let questions = read.pop().unwrap_or_default();
+            let boxes = self.sending.copied_boxes(&self.io.gpu)?;
+            listed = Some(ListedGroups::new(&read[0], questions, boxes));
+        }
         let points = |words: &[u32]| -> Vec<PointMass> { bytemuck::pod_collect_to_vec(words) };
         let near = [points(&read[1]), points(&read[2])];
         let own_outside = points(&read[3]);
@@ -816,7 +814,7 @@ impl Stages {
         if self.learnt.cut_in == cube.half && !is_due {
             return Ok(false);
         }
-        log::debug!("the curve is cut anew: the largest part costs {:.3} of the mean", most / mean);
+        log::debug!("new cuts: the part with the highest cost has {:.3} of the mean", most / mean);
         (self.learnt.cut_in, self.learnt.since_cut) = (cube.half, 0);
         // Or one device that was held up would give nearly all of its bodies away.
         let cost = cost.clamp(each / MOST_UNEQUAL, each * MOST_UNEQUAL);

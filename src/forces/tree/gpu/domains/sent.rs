@@ -31,7 +31,8 @@ const LONGEST: f32 = 1.0 / 16.0;
 /// Instead of the first child or body of a root whose rank does not expect it to be opened.
 const NOT_SENT: u32 = u32::MAX;
 
-/// Bytes that are sent to the device before others are written.
+/// Writes of at least so many bytes are submitted at once: the device copies them while the host
+/// prepares the next one.
 const MANY_BYTES: usize = 1 << 20;
 
 /// Threads of a workgroup.
@@ -618,7 +619,6 @@ impl Sending {
                 (&buffers.sources, 16 * u64::from(body), &attracting[..16 * bodies]),
             ] {
                 io.write(buffer, at, bytes);
-                // The device copies the first ones while the host copies the others.
                 if bytes.len() >= MANY_BYTES {
                     io.send(build);
                 }
@@ -698,10 +698,10 @@ fn bytes_of(rows: &[TreeParams]) -> u64 {
 /// A buffer for copies that the host reads in place.
 fn mappable(gpu: &Gpu, bytes: u64) -> wgpu::Buffer {
     let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
-    new_buffer(&gpu.device, "messages to other ranks", bytes, usage)
+    new_buffer(&gpu.device, "mapped copy", bytes, usage)
 }
 
-/// `buffer`, or in its place one with room for so many bytes and an eighth more.
+/// Replaces `buffer` by a larger one if it has fewer than `bytes`; returns a handle to it.
 fn mappable_of(buffer: &mut wgpu::Buffer, gpu: &Gpu, bytes: u64) -> wgpu::Buffer {
     if buffer.size() < bytes {
         let most = gpu.device.limits().max_buffer_size;
