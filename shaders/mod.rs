@@ -126,7 +126,6 @@ pub const FILES: &[(&str, &str)] = texts![
     "tree/felt.wgsl",
     "tree/least.wgsl",
     "tree/gather.wgsl",
-    "tree/put.wgsl",
     "tree/groups.wgsl",
     "tree/hilbert.wgsl",
     "tree/inner.wgsl",

@@ -476,7 +476,6 @@ mod tests {
     use super::*;
     use crate::forces::Method;
     use crate::scene::Scene;
-    use crate::settings::Domains;
     use crate::sim::{ASKED_FOR, Choice};
 
     /// Pictures of bodies on one device and on three that each have a part of them, with densities,
@@ -487,12 +486,11 @@ mod tests {
         let mut scene = Scene::builtin("gas-collision").unwrap();
         scene.set_n(3000).unwrap();
         let bodies = scene.build().unwrap();
-        let settings = |domains| Settings {
+        let settings = Settings {
             softening: 0.05,
             dt: 0.01,
             engine: EngineKind::Gpu,
             method: Some(Method::Tree),
-            domains,
             ..Settings::default()
         };
         let size = PictureSize::new(200, 120).unwrap();
@@ -507,8 +505,7 @@ mod tests {
                 let mut choice =
                     Choice::of(EngineKind::Gpu, Method::Tree, ASKED_FOR, Some(Arc::clone(&gpu)));
                 choice.others = vec![Arc::clone(&gpu); devices - 1];
-                let domains = if devices > 1 { Domains::On } else { Domains::Off };
-                let mut sim = Simulation::builder(bodies.clone(), settings(domains))
+                let mut sim = Simulation::builder(bodies.clone(), settings.clone())
                     .choice(choice)
                     .build()
                     .unwrap();

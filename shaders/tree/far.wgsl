@@ -171,7 +171,7 @@ fn main(
         //% else
         let potential = 0.0;
         //% endif
-        let place = {% if share %}sink{% else %}order[sink]{% endif %};
+        let place = order[sink];
         partial_sums[place] += vec4(pull, potential);
     }
 }

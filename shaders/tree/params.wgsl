@@ -21,9 +21,8 @@ struct TreeParams {
     // Where the records of sinks that walk one by one begin, and the number of groups there is room for.
     singles: u32,
     room: u32,
-    // If several devices share the sinks, this one computes [sink_begin, sink_end) along the curve.
-    sink_begin: u32,
-    sink_end: u32,
+    // In messages of domains: where cells of a part, or received bodies, begin.
+    first: u32,
     // If the curve is cut into parts, one per device: the number of a part, and how many there are.
     part: u32,
     parts: u32,

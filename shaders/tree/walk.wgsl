@@ -213,10 +213,6 @@ fn main(
     var met_cells = 0u;
     var met_bodies = 0u;
     //% endif
-    //% if output == "share"
-    // The cost of this walk, in tiles of bodies.
-    var work = 0u;
-    //% endif
     let cells = state.cells;
 
     // A lane past the last sink works on the last one and does not write its result.
@@ -280,8 +276,6 @@ fn main(
     loop {
         //% if output == "counts"
         turns += 1u;
-        //% elif output == "share"
-        work += 1u;
         //% endif
         if height > 0u {
             // Takes ranges of children from the top of the stack, for up to 64 cells.
@@ -442,9 +436,6 @@ fn main(
                 //% elif output == "counts"
                 met_bodies += many;
                 //% endif
-                //% if output == "share"
-                work += 2u;
-                //% endif
                 done += LANES;
             }
             // Bodies that do not fill a tile wait.
@@ -506,14 +497,8 @@ fn main(
             //% elif output == "counts"
             met_cells += many;
             //% endif
-            //% if output == "share"
-            work += {{ 2 if quadrupole else 1 }}u;
-            //% endif
         }
         if is_last {
-            //% if output == "share" and expands
-            work += far_count / UNIT / 2u;
-            //% endif
             break;
         }
     }
@@ -528,14 +513,6 @@ fn main(
         lists[list] = written_cells;
         lists[list + 1u] = written_bodies;
         lists[list + 2u] = {% if expands %}far_count{% else %}0u{% endif %};
-    }
-    //% elif output == "share"
-    // In the order of the curve, where each device's part is one range. The first sink of a group holds the group's
-    // cost; if sinks walk one by one, an estimate for all of them.
-    let each = select(1u, GROUP, group >= params.singles);
-    if sink_index < end {
-        partial_sums[sink_index] =
-            vec4(total, select(0.0, f32(work * each), sink_index == begin));
     }
     //% elif output == "counts"
     // In the order of the curve. The first sink of a group holds the numbers of turns, of cells looked at, and of cells

@@ -2,7 +2,7 @@
 const FEWEST = {{ fewest }}u;
 
 // The sinks of a group that walks in this dispatch, from the first to the end; none if its number is that of no group,
-// if its sinks walk one by one, or if another device has it.
+// or if its sinks walk one by one.
 fn sinks_of(group: u32) -> vec2<u32> {
     // Groups, bodies outside the cube and, after a gap, the sinks of scattered groups.
     let others = (state.inside + GROUP - 1u) / GROUP + state.outside;
@@ -15,10 +15,5 @@ fn sinks_of(group: u32) -> vec2<u32> {
         return vec2(0u);
     }
     let begin = word & FIRST_SINK;
-    //% if share
-    if begin < params.sink_begin || begin >= params.sink_end {
-        return vec2(0u);
-    }
-    //% endif
     return vec2(begin, select(min(begin + GROUP, state.inside), begin + 1u, (word & IS_SINGLE) != 0u));
 }

@@ -346,6 +346,15 @@ impl Exchange for Member {
     }
 }
 
+/// A thread that panics would leave the others waiting.
+impl Drop for Member {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.abort("another rank panicked");
+        }
+    }
+}
+
 fn read<T>(lock: &RwLock<T>) -> std::sync::RwLockReadGuard<'_, T> {
     lock.read().unwrap_or_else(PoisonError::into_inner)
 }
@@ -487,6 +496,25 @@ mod tests {
                 assert!(last.is_none_or(|last| last.upgrade().is_none()), "round {round}");
                 last = Some(weak);
             }
+        });
+    }
+
+    #[test]
+    fn panic_of_one_member_ends_all_waits() {
+        let members = team(2, None, Duration::ZERO);
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = members
+                .into_iter()
+                .map(|mut member| {
+                    scope.spawn(move || {
+                        assert!(member.member() == 0, "it panics");
+                        member.barrier().unwrap_err().to_string()
+                    })
+                })
+                .collect();
+            let ended: Vec<_> = threads.into_iter().map(|thread| thread.join()).collect();
+            assert!(ended[0].as_ref().unwrap().ends_with("another rank panicked"), "{ended:?}");
+            assert!(ended[1].is_err());
         });
     }
 

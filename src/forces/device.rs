@@ -5,12 +5,10 @@
 //! `forces::ON_DEVICE`. Steps, integrators and potentials know forces only through this trait,
 //! except for the two kinds of steps that are written for all pairs (`sim/device/stepper/`).
 
-use std::any::Any;
-use std::ops::Range;
-
 use super::{BoxFuture, Budget, Throughput};
 use crate::error::Result;
 use crate::gpu::{BodyBuffers, Gpu};
+use std::any::Any;
 
 /// A chunk of an evaluation that is recorded at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,10 +91,6 @@ pub trait DeviceForces: Any + Send {
 
     /// The interface of methods whose forces depend on earlier steps.
     fn steps(&mut self) -> Option<&mut dyn StepForces>;
-
-    /// The interface of methods that can compute a range of the sinks, for several devices that
-    /// each have all bodies and share the forces.
-    fn shared(&mut self) -> Option<&mut dyn SharedForces>;
 }
 
 /// Forces that depend on earlier steps: on the accelerations of the last one, or on a structure
@@ -121,29 +115,6 @@ pub trait StepForces {
     /// structure built over them at `built_at`. With `None` it is built over `bodies` if that step
     /// is one to build at; otherwise there is none. Submits work without waiting for it.
     fn resume(&mut self, gpu: &Gpu, bodies: &BodyBuffers, step: u64, built_at: Option<&[[f32; 4]]>);
-}
-
-/// Forces shared by several devices that each have all bodies. Sinks have an order of the method's
-/// own, the same on all devices, and each device computes a range of them.
-pub trait SharedForces {
-    /// Compiles what sharing needs; call before the other methods.
-    fn prepare<'a>(&'a mut self, gpu: &'a Gpu) -> BoxFuture<'a, Result<()>>;
-
-    /// Ranges must begin at multiples of this.
-    fn unit(&self) -> usize;
-
-    /// Restricts evaluations to these sinks, in the method's order, from the next one on; `None` is
-    /// for all, without sharing.
-    fn answer_for(&mut self, sinks: Option<&Range<u32>>);
-
-    /// Buffer for the results of this range and, once received, of the others: `array<vec4<f32>>`
-    /// in the method's order, accelerations. The fourth component of every
-    /// [`SharedForces::unit`]-th entry is the cost of the sinks from it to the next such entry.
-    fn answers(&self) -> &wgpu::Buffer;
-
-    /// Records the conversion of all ranges' results to partial sums, as an evaluation of all sinks
-    /// leaves them.
-    fn take_answers(&mut self, gpu: &Gpu, pass: &mut wgpu::ComputePass<'_>);
 }
 
 /// Records chunks until the evaluation is complete, the submission is full or `budget` is spent.

@@ -54,8 +54,7 @@ mod throughput;
 pub mod tree;
 
 pub use device::{
-    DeviceForces, RecordedChunk, SharedForces, StepForces, evaluate, evaluate_blocking,
-    record_within,
+    DeviceForces, RecordedChunk, StepForces, evaluate, evaluate_blocking, record_within,
 };
 pub use device_field::DeviceField;
 pub use engine::{DeviceEngine, Divides, EngineCapabilities, ForceEngine, Interfaces};

@@ -20,11 +20,7 @@ pub struct DevicePart {
 pub enum Share {
     /// All pairs: the forces on these bodies, which it also moves.
     Bodies(Range<usize>),
-    /// The tree: the forces on this range of bodies along the space-filling curve, redistributed at
-    /// each step.
-    Curve(Range<usize>),
-    /// The tree in domains: the forces on this many bodies, which it also moves, redistributed at
-    /// each step.
+    /// The tree: the forces on this many bodies, which it also moves, redistributed at each step.
     Domain(u32),
     /// Individual steps: the forces on its range of each large block.
     Blocks,

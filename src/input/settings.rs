@@ -56,17 +56,7 @@ impl EngineRequest {
         };
         let named = DeviceCount::of_names(adapter.names.len());
         let devices = self.devices.unwrap_or(named);
-        let domains = self.domains.unwrap_or_default();
-        Ok(Settings {
-            engine,
-            method,
-            adapter,
-            devices,
-            domains,
-            kernel,
-            tree,
-            ..Settings::default()
-        })
+        Ok(Settings { engine, method, adapter, devices, kernel, tree, ..Settings::default() })
     }
 }
 

@@ -58,8 +58,8 @@ use crate::forces::direct::gpu::KernelRequest;
 use crate::forces::{Budget, check_softening};
 use crate::gpu::{FrameTimes, Gpu};
 use crate::sim::{
-    Choice, Domains, EngineKind, Settings, Simulation, VaryingStep, Work, check_advance,
-    check_forwards, host_engine,
+    Choice, EngineKind, Settings, Simulation, VaryingStep, Work, check_advance, check_forwards,
+    host_engine,
 };
 use cadence::{Cadence, CopyPurpose};
 use command::{Changed, KernelChange};
@@ -139,10 +139,9 @@ impl Live {
                 if !settings.steps_on_host()
                     && (!choice.others.is_empty() || settings.auto_dt.is_some()) =>
             {
-                // A picture is drawn from the bodies of the first device.
-                let of_group = Settings { domains: Domains::Off, ..settings.clone() };
-                let choice = choice.clone();
-                let opening = Simulation::open_unchecked(choice, bodies.clone(), of_group, None);
+                let (choice, bodies_of_group) = (choice.clone(), bodies.clone());
+                let opening =
+                    Simulation::open_unchecked(choice, bodies_of_group, settings.clone(), None);
                 let simulation = Box::new(opening.await?);
                 settings.frame = simulation.settings().frame;
                 let source = WorkerSource::Devices(simulation);

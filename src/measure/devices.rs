@@ -20,6 +20,10 @@ pub(super) async fn choose_devices(
     if settings.devices != DeviceCount::Auto {
         return Ok(choice);
     }
+    if let Some(why) = choice.only_one(settings) {
+        let devices_reason = Some(format!("one device {why}"));
+        return Ok(Choice { devices_reason, ..choice });
+    }
     if settings.steps_on_host() {
         let why = "block steps take one device unless --devices N is given: how many bodies a step has is not known before";
         return Ok(Choice { devices_reason: Some(why.to_owned()), ..choice });

@@ -14,8 +14,7 @@ use crate::frame::Frame;
 use crate::integrate;
 use crate::integrate::blocks::BlockSettings;
 use crate::settings::{
-    AdapterIdentity, AdapterName, AdapterRequest, DeviceCount, Domains, FileCount, Throw,
-    one_or_several,
+    AdapterIdentity, AdapterName, AdapterRequest, DeviceCount, FileCount, Throw, one_or_several,
 };
 use crate::sim::{EngineKind, Settings, Simulation};
 use crate::units::Units;
@@ -75,9 +74,9 @@ pub struct Plan {
     /// been edited.
     #[serde(default, skip_serializing_if = "DeviceCount::is_one")]
     pub devices: DeviceCount,
-    /// Whether devices that share a tree each have a part of the bodies; no bit depends on it.
-    #[serde(default, skip_serializing_if = "is_default")]
-    pub domains: Domains,
+    /// In files of earlier versions; no bit depends on it.
+    #[serde(default, skip_serializing)]
+    domains: Option<String>,
     /// Whether an engine on the host splits its sinks into ranges, as on the ranks of MPI.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub spread: bool,
@@ -147,7 +146,6 @@ impl Plan {
             method,
             adapter: AdapterRequest { names, baseline },
             devices,
-            domains,
             spread,
             // Not stored: the resulting shape is.
             kernel: _,
@@ -181,7 +179,7 @@ impl Plan {
             baseline,
             adapter: names.into_iter().map(identity).collect(),
             devices,
-            domains,
+            domains: None,
             spread,
             kernel,
             tree: (method == Some(Method::Tree) || tree != TreeConfig::default()).then_some(tree),
@@ -228,7 +226,6 @@ impl Plan {
             method,
             adapter: AdapterRequest { names, baseline: self.baseline },
             devices: self.devices,
-            domains: self.domains,
             spread: self.spread,
             kernel: kernel.unwrap_or_default(),
             tree: self.tree.unwrap_or_default(),
@@ -375,6 +372,15 @@ mod tests {
             let begun = Settings { engine: kind, method: None, ..settings() };
             assert_eq!(resumed(&begun), Settings { method: Some(kind.method()), ..begun.clone() });
         }
+    }
+
+    #[test]
+    fn domains_of_earlier_versions_are_read() {
+        let plan = Plan { input: "plummer".to_owned(), ..Plan::of_settings(settings(), None) };
+        let file = toml::to_string(&plan).unwrap();
+        let earlier: Plan = toml::from_str(&format!("domains = \"on\"\n{file}")).unwrap();
+        assert_eq!(toml::to_string(&earlier).unwrap(), file);
+        assert!(toml::from_str::<Plan>(&format!("domain = \"on\"\n{file}")).is_err());
     }
 
     #[test]

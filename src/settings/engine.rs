@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{AdapterRequest, DeviceCount, Domains, KernelRequest, Rebuild};
+use super::{AdapterRequest, DeviceCount, KernelRequest, Rebuild};
 
 /// Which engine computes forces, and by which method.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,13 +38,6 @@ pub struct EngineRequest {
     // Or it would get the heading of the group before.
     #[cfg_attr(feature = "options", arg(long, value_name = "N", help_heading = "Engine"))]
     pub devices: Option<DeviceCount>,
-    /// Whether adapters that share the method tree each hold a part of the bodies: on, off (each
-    /// holds all), or auto [default: auto]
-    #[cfg_attr(
-        feature = "options",
-        arg(long, value_name = "ON|OFF|AUTO", help_heading = "Engine")
-    )]
-    pub domains: Option<Domains>,
     /// The kernel's shape.
     #[cfg_attr(feature = "options", command(flatten))]
     #[serde(flatten)]

@@ -44,6 +44,6 @@ pub(crate) use step_length::check_accuracy;
 pub use steps::{BlockRequest, StepRequest};
 pub use throw::{Throw, ThrowRequest, ThrownKind};
 pub use values::{
-    Coordinates, DeviceCount, Domains, FileCount, FilmOptions, MAX_PIXELS, MAX_SIDE_PX,
-    PictureSize, Rebuild, ValueRange,
+    Coordinates, DeviceCount, FileCount, FilmOptions, MAX_PIXELS, MAX_SIDE_PX, PictureSize,
+    Rebuild, ValueRange,
 };

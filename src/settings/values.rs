@@ -217,41 +217,6 @@ impl FileCount {
     }
 }
 
-/// Whether devices that share a tree each have a part of it, or all of it. As text, `on`, `off` or
-/// `auto`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub enum Domains {
-    /// Parts where they are faster.
-    #[default]
-    Auto,
-    /// Parts.
-    On,
-    /// Each device holds all bodies.
-    Off,
-}
-
-impl Domains {
-    const ALL: [(Self, &'static str); 3] =
-        [(Self::Auto, "auto"), (Self::On, "on"), (Self::Off, "off")];
-}
-
-impl fmt::Display for Domains {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(Self::ALL[*self as usize].1)
-    }
-}
-
-impl FromStr for Domains {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let found = Self::ALL.iter().find(|(_, name)| *name == text);
-        let wrong = || Error::value("--domains", text, "auto, on or off");
-        found.map(|(domains, _)| *domains).ok_or_else(wrong)
-    }
-}
-
 /// How often the tree is rebuilt while bodies move. As text, a number of steps from 1 up, or
 /// `auto`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -387,8 +352,7 @@ as_text!(
     super::SnapshotChoice,
     super::Throw,
     crate::field::Potential,
-    DeviceCount,
-    Domains
+    DeviceCount
 );
 
 #[cfg(test)]

@@ -111,7 +111,10 @@ pub trait Varying {
     fn largest_acceleration(&mut self) -> BoxFuture<'_, Result<f64>>;
 
     /// Saves the present motion of the bodies between two steps.
-    fn save(&mut self);
+    ///
+    /// # Errors
+    /// There is no memory for it on a device.
+    fn save(&mut self) -> Result<()>;
 
     /// Restores the motion that was saved last.
     fn restore(&mut self);

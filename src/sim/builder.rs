@@ -141,6 +141,7 @@ async fn open_on(
     restart: Option<&Restart>,
 ) -> Result<Simulation> {
     settings.check_same_bits()?;
+    choice.check_parts(&settings)?;
     settings.method = Some(choice.method);
     let n = match &choice.rows {
         #[cfg(not(target_arch = "wasm32"))]

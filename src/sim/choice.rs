@@ -7,8 +7,8 @@ use super::{EngineKind, Settings};
 use crate::bodies::Rows;
 use crate::error::{Error, Result};
 use crate::forces::Method;
+use crate::forces::tree::TreeConfig;
 use crate::gpu::{DeviceCount, Gpu};
-use crate::settings::Domains;
 
 /// The reason given for an engine that was named explicitly.
 pub const ASKED_FOR: &str = "asked for";
@@ -82,32 +82,36 @@ impl Choice {
                 return Err(Error::value("rebuild", settings.tree.rebuild, allowed));
             }
         }
-        if settings.domains == Domains::On {
-            self.check_domains(settings)?;
-        }
+        self.check_parts(settings)?;
         match self.only_one(settings).filter(|_| several) {
             Some(why) => Err(Error::value("--devices", settings.devices, format!("1 {why}"))),
             None => Ok(()),
         }
     }
 
-    /// Checks that devices can each have a part of the bodies.
-    pub(super) fn check_domains(&self, settings: &Settings) -> Result<()> {
-        if self.method != Method::Tree {
-            return Err(Error::value("the method", self.method.name(), "tree with --domains on"));
+    /// Checks that devices can have parts of a tree, if several are requested or chosen.
+    ///
+    /// # Errors
+    /// A tree that a device must have as a whole.
+    pub(super) fn check_parts(&self, settings: &Settings) -> Result<()> {
+        let are_requested = matches!(settings.devices, DeviceCount::These(2..));
+        let are_several = are_requested || !self.others.is_empty() || self.is_shared();
+        if !are_several || !self.has_whole_tree(settings) {
+            return Ok(());
         }
-        if self.kind == EngineKind::Gpu && settings.tree.rebuild.keeps() {
-            return Err(Error::value("rebuild", settings.tree.rebuild, "1 with --domains on"));
+        let TreeConfig { rebuild, opening, .. } = settings.tree;
+        if rebuild.keeps() {
+            return Err(Error::value("rebuild", rebuild, "1 if several devices share the tree"));
         }
-        if self.kind == EngineKind::Gpu && settings.tree.opening.is_between_boxes() {
-            let allowed = "acceleration, radius or bonsai with --domains on";
-            return Err(Error::value("the opening rule", settings.tree.opening.name(), allowed));
-        }
-        if settings.auto_dt.is_some() {
-            let allowed = "off or auto with --dt auto, which needs the largest acceleration of all bodies on one device";
-            return Err(Error::value("--domains", "on", allowed));
-        }
-        Ok(())
+        let allowed = "acceleration, radius or bonsai if several devices share the tree";
+        Err(Error::value("the opening rule", opening.name(), allowed))
+    }
+
+    /// Whether the method is a tree that a device must have as a whole.
+    fn has_whole_tree(&self, settings: &Settings) -> bool {
+        let TreeConfig { rebuild, opening, .. } = settings.tree;
+        (self.kind, self.method) == (EngineKind::Gpu, Method::Tree)
+            && (rebuild.keeps() || opening.is_between_boxes())
     }
 
     /// Why the bodies cannot be shared among several devices, if so; worded to follow "one device".
@@ -118,6 +122,13 @@ impl Choice {
                 Some(format!(
                     "with {integrator} here: several devices share only block steps that live on them, in double-single or double"
                 ))
+            }
+            EngineKind::Gpu if self.has_whole_tree(settings) => {
+                let TreeConfig { rebuild, opening, .. } = settings.tree;
+                Some(match opening.is_between_boxes() {
+                    true => format!("with the opening rule {}", opening.name()),
+                    false => format!("with --rebuild {rebuild}"),
+                })
             }
             EngineKind::Gpu => None,
             other => Some(format!("with the engine {}: only gpu takes several", other.name())),

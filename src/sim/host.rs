@@ -452,12 +452,13 @@ impl Varying for HostState {
         Box::pin(ready(Ok(f64::from_bits(bits.unwrap_or(0)).sqrt())))
     }
 
-    fn save(&mut self) {
+    fn save(&mut self) -> Result<()> {
         if let Stepping::Shared { saved, .. } = &mut self.stepping {
             saved[0].clone_from(&self.bodies.position);
             saved[1].clone_from(&self.bodies.velocity);
             saved[2].clone_from(&self.acceleration);
         }
+        Ok(())
     }
 
     fn restore(&mut self) {

@@ -64,7 +64,6 @@ pub use engine::{check_tier, direct_engine, host_engine, tiers};
 // Re-exported because [`Backend`] returns the futures, and [`Settings`] is made of the rest.
 pub use crate::forces::{BoxFuture, EngineKind, Method, engine_names};
 pub use crate::gpu::{DevicePart, Share};
-pub use crate::settings::Domains;
 pub use crate::tuned::KnownResults;
 #[cfg(not(target_arch = "wasm32"))]
 pub use group::{DeviceGroup, Exchanged, divides};

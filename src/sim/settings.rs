@@ -18,7 +18,7 @@ use crate::integrate::blocks::BlockSettings;
 use crate::integrate::{self, Integrator};
 use crate::math::{AllReduce, Alone};
 use crate::scene::{IntegratorHints, Scene};
-use crate::settings::{Domains, check_accuracy};
+use crate::settings::check_accuracy;
 use crate::tuned::KnownResults;
 
 /// Settings of a [`super::Simulation`].
@@ -60,8 +60,6 @@ pub struct Settings {
     pub adapter: AdapterRequest,
     /// The number of such devices.
     pub devices: DeviceCount,
-    /// Whether devices that share a tree each have a part of the bodies.
-    pub domains: Domains,
     /// Whether host engines split their sinks into chunks that ranks can share, so that the bits do
     /// not depend on the number of ranks. On devices they never do.
     pub spread: bool,
@@ -99,7 +97,6 @@ impl Default for Settings {
             method: None,
             adapter: AdapterRequest::default(),
             devices: DeviceCount::default(),
-            domains: Domains::default(),
             spread: false,
             kernel: KernelRequest::default(),
             tree: TreeConfig::default(),
@@ -232,10 +229,6 @@ impl Settings {
         if !self.devices.is_one() {
             let allowed = "1 here: only run, resume, render and view take several";
             return Err(Error::value("--devices", self.devices, allowed));
-        }
-        if self.domains != Domains::default() {
-            let allowed = "left out here, where there is one device";
-            return Err(Error::value("--domains", self.domains, allowed));
         }
         Ok(())
     }

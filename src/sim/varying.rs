@@ -119,7 +119,7 @@ impl VaryingStep {
     /// Those of the engine; a step below the shortest. The bodies are then where they were.
     async fn advance(&mut self, backend: &mut dyn Backend) -> Result<()> {
         let (least_time, by_level) = (self.least_time, self.by_level.clone());
-        of(backend)?.save();
+        of(backend)?.save()?;
         let advanced = self.advance_in_parts(backend).await;
         if advanced.is_err() {
             of(backend)?.restore();
@@ -133,8 +133,8 @@ impl VaryingStep {
         while now < PERIOD {
             let step = self.step_at(now)?;
             let dt = self.length(step);
-            if let Some(device) = backend.capabilities(0.0).device {
-                device.first_frame.dt(dt)?;
+            if let Some(frame) = backend.capabilities(0.0).first_frame() {
+                frame.dt(dt)?;
             }
             match backend.advance(dt, 1, &mut |_| true).await {
                 (_, Err(error)) => return Err(error),

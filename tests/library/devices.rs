@@ -12,7 +12,6 @@ use std::sync::{Arc, LazyLock};
 use gravitile::bodies::Bodies;
 use gravitile::forces::Method;
 use gravitile::forces::direct::gpu::KernelRequest;
-use gravitile::forces::tree::{Opening, Rebuild, TreeConfig};
 use gravitile::gpu::{AdapterRequest, DeviceCount, Gpu};
 use gravitile::scene::Scene;
 use gravitile::sim::{Choice, EngineKind, Settings, Simulation};
@@ -121,64 +120,6 @@ fn devices_share_large_blocks_with_same_bits() {
         assert!(run(3, &[1, 2]) == one, "{integrator}, {precision:?}");
         assert!(run(2, &[2]) != one, "the comparison should see a missing step");
     }
-}
-
-fn tree(opening: Opening, every: u64) -> Settings {
-    let tree = TreeConfig { opening, rebuild: Rebuild::Every(every), ..TreeConfig::default() };
-    Settings { method: Some(Method::Tree), tree, ..settings(KernelRequest::default()) }
-}
-
-#[test]
-fn devices_share_tree_walk_with_same_bits() {
-    // Some distant bodies, which walk the tree individually.
-    let mut bodies = plummer(3001);
-    for k in 0..70 {
-        bodies.position[40 * k] *= 30.0;
-    }
-    bodies.position[7].x = 1e5;
-    for (opening, rebuild) in [
-        (Opening::Acceleration { alpha: 0.003 }, 1),
-        (Opening::Octgrav { theta: 0.6 }, 1),
-        (Opening::Acceleration { alpha: 0.003 }, 3),
-    ] {
-        let settings = tree(opening, rebuild);
-        let run = |count: usize, steps: &[u64]| {
-            let mut sim = open(count, &bodies, &settings);
-            steps.iter().for_each(|steps| sim.step(*steps).unwrap());
-            fingerprint(&mut sim)
-        };
-        let one = run(1, &[5]);
-        assert!(run(2, &[5]) == one, "{opening:?}, {rebuild}");
-        assert!(run(3, &[1, 0, 4]) == one, "{opening:?}, {rebuild}");
-        assert!(run(2, &[4]) != one, "the comparison should see a missing step");
-    }
-    let few = plummer(2);
-    let settings = tree(Opening::Bonsai { theta: 0.6 }, 1);
-    let [one, three] = [1, 3].map(|count| {
-        let mut sim = open(count, &few, &settings);
-        sim.step(3).unwrap();
-        fingerprint(&mut sim)
-    });
-    assert!(one == three);
-}
-
-#[test]
-fn tree_run_resumes_on_different_device_count() {
-    let bodies = plummer(1500);
-    let settings = tree(Opening::Acceleration { alpha: 0.003 }, 2);
-    let mut whole = open(1, &bodies, &settings);
-    whole.step(5).unwrap();
-    let mut begun = open(2, &bodies, &settings);
-    begun.step(3).unwrap();
-    let (at, restart) = (begun.bodies().unwrap(), begun.restart());
-    let frame = begun.frame();
-    let later = Settings { steps_before: 3, frame, ..settings };
-    let choice = chosen(3, &later);
-    let sim = Simulation::builder(at, later).choice(choice).restart(Some(&restart)).build();
-    let mut sim = sim.unwrap();
-    sim.step(2).unwrap();
-    assert_eq!(whole.bodies().unwrap().position, sim.bodies().unwrap().position);
-    assert_eq!(whole.bodies().unwrap().velocity, sim.bodies().unwrap().velocity);
 }
 
 #[test]

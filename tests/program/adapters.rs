@@ -88,7 +88,7 @@ fn several_adapters_serve_runs_only() {
 fn resume_takes_other_adapters_than_the_run() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let tree = ["--method", "tree", "--domains", "on", "--every", "0.01"];
+    let tree = ["--method", "tree", "--every", "0.01"];
     output_of(folder, &[], &run("0", "whole", &tree), 0);
     let contents = |out: &str| {
         ["step_0000000002.gvt", "energy.csv"].map(|name| std::fs::read(folder.join(out).join(name)))
@@ -122,16 +122,16 @@ fn resume_takes_other_adapters_than_the_run() {
 fn pictures_of_bodies_in_domains_have_the_same_bits() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    let picture = |adapters: &str, domains: &str, out: &str| {
+    let picture = |adapters: &str, out: &str| {
         let film = ["render", "plummer", "-n", "700", "--size", "160x90", "--dt", "0.01"];
         let engine = ["--until", "0.02", "--method", "tree", "--engine", "gpu"];
-        let how = ["--adapter", adapters, "--domains", domains, "--out", out];
+        let how = ["--adapter", adapters, "--out", out];
         output_of(folder, &[], &[&film[..], &engine, &how].concat(), 0);
         std::fs::read(folder.join(out)).unwrap()
     };
-    let one = picture("0", "off", "one.png");
-    assert!(picture("0,0", "on", "two.png") == one);
-    assert!(picture("0,0,0", "on", "three.png") == one);
+    let one = picture("0", "one.png");
+    assert!(picture("0,0", "two.png") == one);
+    assert!(picture("0,0,0", "three.png") == one);
 }
 
 #[test]

@@ -60,7 +60,6 @@ fn any_rank_count_gives_the_bits_of_a_run_without_mpi() {
         ("cpu", &["--engine", "cpu"][..]),
         ("gpu", &["--engine", "gpu"]),
         ("tree", &["--engine", "gpu", "--method", "tree"]),
-        ("domains", &["--engine", "gpu", "--method", "tree", "--domains", "on"]),
         ("tree of CPUs", &["--engine", "cpu", "--method", "tree"]),
         ("hermite", &["--engine", "cpu", "--integrator", "hermite4", "--dt-max", "0.0078125"]),
     ] {
@@ -87,7 +86,7 @@ fn resume_on_another_rank_count_gives_same_bits() {
         ("cpu", &["--engine", "cpu"][..]),
         ("tree", &["--engine", "cpu", "--method", "tree"]),
         ("gpu", &["--engine", "gpu"]),
-        ("domains", &["--engine", "gpu", "--method", "tree", "--domains", "on"]),
+        ("domains", &["--engine", "gpu", "--method", "tree"]),
     ] {
         let whole = format!("{engine}-whole");
         if run(folder, 2, &plummer("200", &whole, options)).is_none() {
@@ -109,13 +108,10 @@ fn resume_on_another_rank_count_gives_same_bits() {
 fn more_ranks_than_bodies_give_the_bits_of_a_run_without_mpi() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
-    for (engine, method, domains, out) in [
-        ("cpu", "direct", "off", "a"),
-        ("gpu", "direct", "off", "b"),
-        ("cpu", "tree", "off", "d"),
-        ("gpu", "tree", "on", "e"),
-    ] {
-        let options = ["--engine", engine, "--method", method, "--domains", domains];
+    for (engine, method, out) in
+        [("cpu", "direct", "a"), ("gpu", "direct", "b"), ("cpu", "tree", "d"), ("gpu", "tree", "e")]
+    {
+        let options = ["--engine", engine, "--method", method];
         if run(folder, 4, &plummer("2", out, &options)).is_none() {
             return;
         }

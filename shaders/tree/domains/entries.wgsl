@@ -1,5 +1,5 @@
 // For each root of this part of the curve the index of its first child or body in the message to rank `part`, or
-// NOT_SENT; then the numbers of cells and bodies in the message. Cell numbers of the part begin at `sink_begin`.
+// NOT_SENT; then the numbers of cells and bodies in the message. Cell numbers of the part begin at `first`.
 //% include "tree/common.wgsl"
 //% include "tree/cell.wgsl"
 //% include "tree/domains/absent.wgsl"
@@ -30,7 +30,7 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     let header = roots[ROOT * id.x + 1u];
     var entry = NOT_SENT;
     if header.x > 0u {
-        let own = header.w - params.sink_begin;
+        let own = header.w - params.first;
         if opened[own] == params.part + 1u {
             entry = select(cells_before[own], bodies_before[own], header.y == IS_LEAF);
         }

@@ -30,7 +30,7 @@ fn main(
     cell_open[2u * patch_.x + 1u].z = patch_.z;
     cell_open[2u * patch_.x + 1u].w = patch_.w;
 //% else
-    // Received cells begin at `group_begin`, bodies at `sink_begin`; `singles` and `room` are the absent cell and body.
+    // Received cells begin at `group_begin`, bodies at `first`; `singles` and `room` are the absent cell and body.
     let at = 2u * (params.group_begin + i) + 1u;
     var open = cell_open[at];
     if open.y == IS_LEAF {
@@ -38,7 +38,7 @@ fn main(
             open.z = params.room;
             open.w = 1u;
         } else {
-            open.z += params.sink_begin;
+            open.z += params.first;
         }
     } else if open.y == NOT_SENT - 1u {
         open.y = child_word(params.singles, 1u);

@@ -22,7 +22,7 @@ use gravitile::render::writing::Caption;
 use gravitile::render::{Film, FilmOptions};
 use gravitile::scene::{Moment, keyframes};
 use gravitile::settings::FilmRequest;
-use gravitile::sim::{Domains, LONGEST, Settings, Simulation, even_steps, run_steps};
+use gravitile::sim::{LONGEST, Settings, Simulation, even_steps, run_steps};
 use gravitile::snapshot::Snapshot;
 
 /// Simulate and render a film: film.webp, film.mp4, film.apng, picture.png or a folder of pictures
@@ -82,10 +82,6 @@ pub fn main(args: &Args) -> Result<Ended> {
     let mut settings = args.steps.settings(&mut input, &args.engine)?;
     input.throw_in(&args.thrown.throw, settings.softening)?;
     print::notes(&input.snapshot.notes);
-    if settings.domains == Domains::Auto {
-        // Pictures of the bodies on one device need no copy of them on the host.
-        settings.domains = Domains::Off;
-    }
     let start = settings.start;
     let moment = args.moment.map(|number| marked(&input, number)).transpose()?;
     let end = args.until.or(moment.as_ref().map(|moment| moment.camera.time));

@@ -20,7 +20,7 @@ use gravitile::record::{self, EnergyLog, EnergyWarning, Outcome, Plan, Prepared,
 use gravitile::scene::Scene;
 use gravitile::settings::RunRequest;
 use gravitile::sim::{
-    Choice, Domains, EngineKind, EvenSteps, LONGEST, Settings, Simulation, even_steps, run_steps,
+    Choice, EngineKind, EvenSteps, LONGEST, Settings, Simulation, even_steps, run_steps,
 };
 use gravitile::snapshot::Snapshot;
 use gravitile::units::{Measure, Units};
@@ -137,9 +137,6 @@ pub fn main(args: &Args) -> Result<Ended> {
     {
         print::note(why);
     }
-    if settings.domains == Domains::On && choice.others.is_empty() && !choice.is_shared() {
-        print::note("--domains on changes nothing with one device, which has all bodies");
-    }
     choice.rows = record::rows(&choice, &settings, n, args.files);
     let bodies = match (scene, &choice.ranks) {
         (Some(scene), Some(ranks)) => build_rows(&scene, choice.rows.as_ref(), ranks)?,
@@ -158,9 +155,9 @@ pub fn main(args: &Args) -> Result<Ended> {
         Some(_) => even.per_output,
         None => even.steps.div_ceil(10).max(1),
     };
-    let plan = Plan::of(&sim, args.input.input.clone(), even.steps, per_snapshot)
+    let mut plan = Plan::of(&sim, args.input.input.clone(), even.steps, per_snapshot)
         .in_units(&input.snapshot.units);
-    let plan = Plan { files: args.files, throw: args.thrown.throw.clone(), ..plan };
+    (plan.files, plan.throw) = (args.files, args.thrown.throw.clone());
     interrupt::save_on_signal();
     let (folder, log) = match prepared {
         Some(prepared) => (prepared.begin_later(plan), EnergyLog::begin(&args.out)),

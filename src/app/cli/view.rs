@@ -5,8 +5,7 @@ use anyhow::Result;
 use super::options::OwnKernel;
 use super::{Ended, interrupt};
 use crate::window;
-use gravitile::error::Error;
-use gravitile::settings::{Domains, ViewRequest};
+use gravitile::settings::ViewRequest;
 
 /// Open a window on a scene or snapshot: watch it, move around in it, change its settings
 #[derive(Debug, clap::Args)]
@@ -42,10 +41,6 @@ impl Args {
 pub fn main(mut args: Args) -> Result<Ended> {
     let engine = &mut args.view.engine;
     args.own.apply(&mut engine.by, &mut engine.kernel)?;
-    if engine.domains == Some(Domains::On) {
-        let allowed = "off or auto in a window, which draws the bodies of one device";
-        return Err(Error::value("--domains", "on", allowed).into());
-    }
     window::open(args.view, interrupt::notify)?;
     Ok(if interrupt::requested() { Ended::Interrupted } else { Ended::Done })
 }

@@ -61,13 +61,9 @@ fn describe_share(part: &DevicePart, n: usize) -> String {
     let numbers = |range: &Range<usize>| format!("bodies {} to {}", range.start, range.end - 1);
     let percent = |range: &Range<usize>| 100.0 * range.len() as f64 / n.max(1) as f64;
     let mut text = match &part.share {
-        Share::Bodies(range) | Share::Curve(range) if range.is_empty() => "no bodies".to_owned(),
+        Share::Bodies(range) if range.is_empty() => "no bodies".to_owned(),
         Share::Bodies(range) => format!("moves {}, {:.0} %", numbers(range), percent(range)),
         Share::Domain(bodies) => format!("has {bodies} bodies"),
-        Share::Curve(range) => {
-            let bodies = numbers(range);
-            format!("walks for {bodies} in the tree's order, {:.0} %", percent(range))
-        }
         _ => "computes its part of each large block".to_owned(),
     };
     if let Some(exchanging) = part.exchanging {
@@ -86,10 +82,8 @@ mod tests {
             describe_share(&DevicePart { device: "A".to_owned(), share, exchanging }, 400)
         };
         assert_eq!(of(Share::Bodies(0..100), None), "moves bodies 0 to 99, 25 %");
-        assert_eq!(
-            of(Share::Curve(100..400), Some(0.125)),
-            "walks for bodies 100 to 399 in the tree's order, 75 %, computes 88 % of the time"
-        );
+        let domain = of(Share::Domain(300), Some(0.125));
+        assert_eq!(domain, "has 300 bodies, computes 88 % of the time");
         assert_eq!(of(Share::Bodies(400..400), None), "no bodies");
     }
 }

@@ -10,9 +10,9 @@ use gravitile::messages;
 use gravitile::render::{Camera, ColourBy, Exposure, Follow};
 use gravitile::scene::{RunHints, Scene};
 use gravitile::settings::{
-    CommandLine, Comparison, Coordinates, DeviceCount, Domains, EngineRequest, InputRequest,
-    KernelRequest, LookRequest, MethodRequest, StepRequest, Throw, ThrowRequest, TreeRequest,
-    ValueRange, ViewRequest, link,
+    CommandLine, Comparison, Coordinates, DeviceCount, EngineRequest, InputRequest, KernelRequest,
+    LookRequest, MethodRequest, StepRequest, Throw, ThrowRequest, TreeRequest, ValueRange,
+    ViewRequest, link,
 };
 use gravitile::sim::Settings;
 
@@ -145,7 +145,6 @@ impl CurrentState<'_> {
             devices: Some(self.requested.devices).filter(|count| {
                 *count != DeviceCount::of_names(self.requested.adapter.names.len())
             }),
-            domains: Some(self.requested.domains).filter(|domains| *domains != Domains::Auto),
             kernel: match method {
                 // With --method tree the options of the all-pairs kernel are errors.
                 Some(Method::Tree) => KernelRequest { checked, ..KernelRequest::default() },
@@ -369,7 +368,6 @@ mod tests {
                 "body:t=2,mass=1",
             ],
             "compare" => &["--compare", "softening=0.5"],
-            "domains" => &["--domains", "off"],
             "paused" => &["--paused"],
             "embed" => &["--embed"],
             "shaders" => &["--shaders", "my shaders"],

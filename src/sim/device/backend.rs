@@ -160,8 +160,9 @@ impl Varying for DeviceState {
         Box::pin(DeviceState::largest_acceleration(self))
     }
 
-    fn save(&mut self) {
+    fn save(&mut self) -> Result<()> {
         self.save_motion();
+        Ok(())
     }
 
     fn restore(&mut self) {

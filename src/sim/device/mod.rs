@@ -32,11 +32,11 @@ pub use self::change::{CompiledKernel, NextKernel};
 use self::combined::Combined;
 pub use self::diagnosis::Diagnosis;
 #[cfg(not(target_arch = "wasm32"))]
-pub(super) use self::lockstep::GroupMember;
 use self::long::SavedMotion;
 pub use self::potentials::add_potentials;
+pub(super) use self::range_exchange::RangeExchange;
 use self::stepper::{Stepper, SubmissionRequest};
-use self::strongest::Strongest;
+pub(super) use self::strongest::Strongest;
 use super::Settings;
 use crate::bodies::Bodies;
 use crate::error::Result;

@@ -104,19 +104,11 @@ impl RangeExchange {
         }
     }
 
-    /// Drops entries that were recorded for sending.
-    pub fn discard(&self) {
-        if !self.own().is_empty() {
-            self.send.buffer().unmap();
-        }
-    }
-
-    /// Sends this member's entries and receives those of the others; calls `receive` with those of
-    /// every member.
+    /// Sends this member's entries and receives those of the others.
     ///
     /// # Errors
     /// The device was lost; another member aborted.
-    pub fn exchange(&mut self, receive: &mut Reader<'_>) -> Result<()> {
+    pub fn exchange(&mut self) -> Result<()> {
         let begun = Instant::now();
         let failed = |error: wgpu::MapRangeError| {
             Error::Device(format!("cannot copy from device to device: {error}"))
@@ -132,7 +124,6 @@ impl RangeExchange {
                     copy(received, upload.slice(at..at + received.len()));
                 }
                 at += received.len();
-                receive(k, received);
             })?;
         }
         self.received = Some(self.own());

@@ -7,18 +7,23 @@ use glam::DVec3;
 use super::{DeviceGroup, LocalDevice};
 use crate::bodies::Bodies;
 use crate::error::Result;
-use crate::gpu::Gpu;
+use crate::forces::Method;
+use crate::gpu::{Gpu, Share};
 use crate::integrate::blocks::Restart;
 use crate::sim::backend::advanced;
 use crate::sim::{
     Backend, BackendEntry, BoxFuture, Capabilities, DevicePart, Observed, Settings, Varying, Watch,
 };
 
-/// Several devices, if several are chosen and all bodies share one step.
+/// Several devices, if several are chosen, by all pairs, and all bodies share one step.
 pub const BACKEND: BackendEntry = BackendEntry {
     suits: |choice, settings, _| {
         let are_several = !choice.others.is_empty() || choice.is_shared();
-        choice.gpu.is_some() && are_several && !choice.is_mixed && !settings.steps_on_host()
+        choice.gpu.is_some()
+            && are_several
+            && choice.method == Method::Direct
+            && !choice.is_mixed
+            && !settings.steps_on_host()
     },
     open: |choice, bodies, settings, restart| {
         Box::pin(async move {
@@ -123,11 +128,12 @@ impl Backend for DeviceGroup {
     fn take_observed(&mut self) -> Observed {
         let part = |local: &mut LocalDevice| DevicePart {
             device: local.state.gpu().adapter.in_words(),
-            share: local.role.share(),
+            share: Share::Bodies(local.exchange.own()),
             exchanging: local.spent.take(),
         };
         Observed { parts: self.local_devices.iter_mut().map(part).collect(), passage: None }
     }
+
     fn varying(&mut self) -> Option<&mut dyn Varying> {
         Some(self)
     }
@@ -140,8 +146,9 @@ impl Varying for DeviceGroup {
         Box::pin(self.local_devices[0].state.largest_acceleration())
     }
 
-    fn save(&mut self) {
+    fn save(&mut self) -> Result<()> {
         self.local_devices.iter_mut().for_each(|local| local.state.save_motion());
+        Ok(())
     }
 
     fn restore(&mut self) {

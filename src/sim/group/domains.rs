@@ -30,28 +30,20 @@ use crate::gpu::{BodyBuffers, Checks, DevicePart, Gpu, Readback, Share, Spent, f
 use crate::integrate::DeviceIntegrator;
 use crate::integrate::blocks::Restart;
 use crate::math::{AllReduce, Alone, all_largest_of};
-use crate::settings::Domains;
 use crate::sim::backend::{advanced, first_of_all};
+use crate::sim::device::Strongest;
 use crate::sim::{Backend, BackendEntry, BodyPart, BodyParts, BoxFuture};
-use crate::sim::{Capabilities, Observed, Settings, Watch};
+use crate::sim::{Capabilities, Observed, Settings, Varying, Watch};
 use crate::stop;
 
 /// Several devices that each have a part of the bodies.
 pub const BACKEND: BackendEntry = BackendEntry {
-    suits: |choice, settings, n| {
-        let ranks = choice.ranks.as_ref().map_or(1, Ranks::size);
-        let members = choice.devices().count() * ranks;
-        let are_several = members > 1;
+    suits: |choice, settings, _| {
         choice.gpu.is_some()
-            && are_several
+            && (!choice.others.is_empty() || choice.is_shared())
             && !choice.is_mixed
             && !settings.steps_on_host()
             && choice.method == Method::Tree
-            && match settings.domains {
-                Domains::On => true,
-                Domains::Off => false,
-                Domains::Auto => n / members >= FEWEST && choice.check_domains(settings).is_ok(),
-            }
     },
     open: |choice, bodies, settings, restart| {
         Box::pin(async move {
@@ -75,11 +67,6 @@ const ROOM: f64 = 1.25;
 /// Longer steps are stopped on request; shorter ones are finished first.
 const LONG_STEP_SECS: f64 = 0.3;
 
-/// The fewest bodies per device for which `auto` takes domains: on two NVIDIA H100, a step of one
-/// million bodies takes 3.8 ms in domains, 3.0 ms if both hold all bodies; of four million 8.1 and
-/// 9.9 ms (one device: 2.3 and 8.3 ms).
-const FEWEST: usize = 1 << 20;
-
 /// Bodies of each device that are read or sent at once. Their messages take 16 MiB, which the
 /// allocator uses again: above 32 MiB glibc takes new pages each time, which are written at 1.6 GB/s.
 const PIECE: usize = 1 << 18;
@@ -98,6 +85,10 @@ struct Domain {
     takes_long_steps: bool,
     /// The bodies before such a step.
     before: Option<PartBodies>,
+    /// The bodies before the steps that [`Varying::restore`] takes back.
+    saved: Option<PartBodies>,
+    /// Bound to the present buffers.
+    strongest: Option<Strongest>,
 }
 
 /// What all parts have in common.
@@ -156,9 +147,19 @@ impl Domain {
     async fn new(gpu: Arc<Gpu>, member: Member, bodies: PartBodies, how: How) -> Result<Self> {
         let room = ReceivedRoom::first(bodies.capacity(), how.all, how.parts);
         let (tree, integrator) = Self::bind(&gpu, &bodies, room, &how).await?;
-        let (spent, before) = (Spent::default(), None);
-        let takes_long_steps = true;
-        Ok(Self { gpu, member, bodies, tree, integrator, how, spent, takes_long_steps, before })
+        Ok(Self {
+            gpu,
+            member,
+            bodies,
+            tree,
+            integrator,
+            how,
+            spent: Spent::default(),
+            takes_long_steps: true,
+            before: None,
+            saved: None,
+            strongest: None,
+        })
     }
 
     async fn bind(
@@ -188,6 +189,7 @@ impl Domain {
             log::debug!("domain {}: room for {bodies} bodies, {room:?}", self.member.member());
             if bodies > self.bodies.capacity() {
                 self.bodies = self.bodies.with_room(&self.gpu, bodies)?;
+                self.strongest = None;
             }
             // There is not always memory for two trees.
             self.tree.free()?;
@@ -246,14 +248,7 @@ impl Domain {
             }
             // A step that may be stopped half way is taken back.
             if self.takes_long_steps {
-                match &mut self.before {
-                    Some(before) if before.capacity() >= self.bodies.places => {
-                        before.restore(&self.gpu, &self.bodies);
-                    }
-                    before => {
-                        *before = Some(self.bodies.with_room(&self.gpu, self.bodies.capacity())?);
-                    }
-                }
+                self.bodies.copy_to(&self.gpu, &mut self.before)?;
             }
             let step_begun = Instant::now();
             self.integrate(|integrator, gpu, pass| integrator.open(gpu, pass, dt, None));
@@ -279,6 +274,20 @@ impl Domain {
         }
         self.spent.steps += begun.elapsed().as_secs_f64();
         Ok(done)
+    }
+
+    /// The bits of the square of the largest acceleration of the bodies of all parts.
+    async fn strongest_bits(&mut self) -> Result<u32> {
+        let PartBodies { buffers, numbers, places } = &self.bodies;
+        // On an error it is dropped and not reused.
+        let mut strongest = match self.strongest.take() {
+            Some(strongest) => strongest,
+            None => Strongest::new(&self.gpu, buffers, Some(numbers)).await?,
+        };
+        let bits = strongest.squared_bits(&self.gpu, *places).await?;
+        self.strongest = Some(strongest);
+        let all = exchange::gather(&mut self.member, &[bits])?;
+        Ok(all.iter().map(|bits| bits[0]).max().unwrap_or(0))
     }
 
     /// Reads the bodies at these places in the order of their numbers.
@@ -907,6 +916,10 @@ impl Backend for DomainGroup {
         Some(self)
     }
 
+    fn varying(&mut self) -> Option<&mut dyn Varying> {
+        Some(self)
+    }
+
     fn take_observed(&mut self) -> Observed {
         let part = |domain: &mut Domain| DevicePart {
             device: domain.gpu.adapter.in_words(),
@@ -914,6 +927,31 @@ impl Backend for DomainGroup {
             exchanging: domain.spent.take(),
         };
         Observed { parts: self.domains.iter_mut().map(part).collect(), passage: None }
+    }
+}
+
+impl Varying for DomainGroup {
+    fn largest_acceleration(&mut self) -> BoxFuture<'_, Result<f64>> {
+        Box::pin(async move {
+            let bits_of = |domain: &mut Domain| pollster::block_on(domain.strongest_bits());
+            let group = (self.ranks.is_some(), self.patience);
+            let bits = run_on_each(&mut self.domains, group, bits_of, bits_of)?[0];
+            Ok(Strongest::acceleration(bits, &self.frame))
+        })
+    }
+
+    fn save(&mut self) -> Result<()> {
+        let save = |domain: &mut Domain| {
+            let Domain { gpu, bodies, saved, .. } = domain;
+            bodies.copy_to(gpu, saved)
+        };
+        self.domains.iter_mut().try_for_each(save)
+    }
+
+    fn restore(&mut self) {
+        for Domain { gpu, bodies, saved, .. } in &mut self.domains {
+            saved.iter().for_each(|saved| bodies.restore(gpu, saved));
+        }
     }
 }
 
@@ -948,7 +986,6 @@ mod tests {
             dt: 0.01,
             engine: EngineKind::Gpu,
             method: Some(Method::Tree),
-            domains: Domains::On,
             ..Settings::default()
         }
     }
@@ -1013,6 +1050,31 @@ mod tests {
         assert!(moved(4, 11, PartTree::cut_always).0 != expected, "a missing step is seen");
     }
 
+    /// Steps that are taken back leave no trace, though bodies have moved to other parts meanwhile.
+    #[test]
+    fn steps_taken_back_change_no_bit() {
+        let (bodies, settings) = (test_bodies(3000, Spread::Even), settings());
+        let (expected, _) = moved(3, 2, |_| ());
+        let devices = vec![adapter(); 3];
+        let mut group =
+            DomainGroup::open(&devices, None, (&bodies, None), None, &settings).unwrap();
+        let dt = settings.dt / group.frame.time;
+        group.advance_all((dt, 1), &mut |_| true).unwrap();
+        group.save().unwrap();
+        let count = |group: &DomainGroup| -> Vec<u32> {
+            group.domains.iter().map(|domain| domain.bodies.places).collect()
+        };
+        let before = count(&group);
+        group.domains.iter_mut().for_each(|domain| domain.tree.cut_always());
+        group.advance_all((20.0 * dt, 3), &mut |_| true).unwrap();
+        assert!(count(&group) != before, "{before:?}: none has moved");
+        group.restore();
+        group.advance_all((dt, 1), &mut |_| true).unwrap();
+        let mut read = bodies.clone();
+        let acceleration = pollster::block_on(group.read(&mut read, 2.0 * settings.dt)).unwrap();
+        assert!(format!("{read:?} {acceleration:?}") == expected);
+    }
+
     /// One device finds deeper cells than it has computed moments for, and makes its cells again.
     #[test]
     fn deeper_cells_than_expected_change_no_bit() {
@@ -1023,7 +1085,7 @@ mod tests {
     #[test]
     #[ignore = "takes minutes: script/test --long"]
     fn cuts_at_each_of_a_hundred_steps_have_the_bits_of_one_device() {
-        let alone = Settings { domains: Domains::Off, ..settings() };
+        let alone = settings();
         let choice = Choice::of(EngineKind::Gpu, Method::Tree, ASKED_FOR, Some(adapter()));
         let bodies = test_bodies(3000, Spread::Even);
         let mut one = Simulation::builder(bodies, alone).choice(choice).build().unwrap();
@@ -1041,8 +1103,8 @@ mod tests {
     #[test]
     fn external_field_changes_no_bit() {
         let field = "plummer:mass=2,scale=1".parse().unwrap();
-        let alone = Settings { domains: Domains::Off, field, ..settings() };
-        let settings = Settings { domains: Domains::On, ..alone.clone() };
+        let alone = Settings { field, ..settings() };
+        let settings = alone.clone();
         let bodies = test_bodies(3000, Spread::Even);
         let choice = Choice::of(EngineKind::Gpu, Method::Tree, ASKED_FOR, Some(adapter()));
         let mut one = Simulation::builder(bodies.clone(), alone).choice(choice).build().unwrap();

@@ -277,8 +277,8 @@ impl Varying for HostGroup {
         })
     }
 
-    fn save(&mut self) {
-        self.state.save();
+    fn save(&mut self) -> Result<()> {
+        self.state.save()
     }
 
     fn restore(&mut self) {

@@ -19,9 +19,8 @@
 //! first device determines the kernel's shape and the frame, for all bodies. After an advance it
 //! holds the complete state of all bodies, for pictures and readers.
 //!
-//! A tree orders its sinks along a curve, not by body number. With it, each device holds and moves
-//! all bodies and exchanges forces instead. Individual steps share their blocks in
-//! `integrate/blocks/resident/shared.rs`.
+//! A tree orders its sinks along a curve, not by body number: devices share it in domains
+//! (`domains.rs`). Individual steps share their blocks in `integrate/blocks/resident/shared.rs`.
 
 mod backend;
 mod domains;
@@ -41,11 +40,11 @@ pub use self::hosts::BACKEND as HOSTS;
 pub use self::open::DeviceGroup;
 use self::team::{Local, run_on_each};
 use super::backend::first_of_all;
-use super::device::{DeviceState, GroupMember};
+use super::device::{DeviceState, RangeExchange};
 use super::{Choice, Settings, Watch};
 use crate::bodies::{Bodies, Rows};
 use crate::error::{Error, Result};
-use crate::exchange::{self, Exchange, Member, Ranks};
+use crate::exchange::{Exchange, Member, polling_stop};
 use crate::gpu::Spent;
 
 /// Whether `n` bodies are distributed over several ranks: in domains on devices, or with a tree on
@@ -82,16 +81,16 @@ pub fn check_rows(
     first_of_all(choice.ranks.as_ref(), checked)
 }
 
-/// A device of this process and its role in the group.
+/// A device of this process and its connection to the others.
 pub(super) struct LocalDevice {
     state: DeviceState,
-    role: GroupMember,
+    exchange: RangeExchange,
     spent: Spent,
 }
 
 impl Local for LocalDevice {
     fn member(&mut self) -> &mut Member {
-        &mut self.role.exchange.member
+        &mut self.exchange.member
     }
 }
 
@@ -104,17 +103,17 @@ impl LocalDevice {
         last: &AtomicU64,
         watch: &mut Watch<'_>,
     ) -> Result<u64> {
-        let Self { state, role, spent } = self;
-        let (begun, before) = (Instant::now(), role.exchange.exchanged_secs());
+        let Self { state, exchange, spent } = self;
+        let (begun, before) = (Instant::now(), exchange.exchanged_secs());
         let done = pollster::block_on(async {
-            let done = state.advance_in_group(role, steps, last, watch).await?;
-            if gathers && !role.is_replica() {
-                state.gather(role).await?;
+            let done = state.advance_in_group(exchange, steps, last, watch).await?;
+            if gathers {
+                state.gather(exchange).await?;
             }
             Ok(done)
         });
         spent.steps += begun.elapsed().as_secs_f64();
-        spent.exchanges += role.exchange.exchanged_secs() - before;
+        spent.exchanges += exchange.exchanged_secs() - before;
         done
     }
 }
@@ -181,8 +180,8 @@ impl DeviceGroup {
     /// agree, because the compiler of one device may rule it out. Fails if a rank does not answer.
     fn expects_potentials(&mut self) -> Result<bool> {
         let mut all = true;
-        for LocalDevice { state, role, .. } in &mut self.local_devices {
-            all &= state.expects_potentials() && !role.is_replica();
+        for local in &mut self.local_devices {
+            all &= local.state.expects_potentials();
         }
         match &self.ranks {
             Some(ranks) => Ok(!ranks.any(!all)?),
@@ -203,7 +202,7 @@ impl DeviceGroup {
 
     /// The exchanges of the first device since the last call.
     pub fn take_exchanged(&mut self) -> Exchanged {
-        let (secs, times) = self.local_devices[0].role.exchange.take_spent();
+        let (secs, times) = self.local_devices[0].exchange.take_spent();
         Exchanged { secs, times }
     }
 
@@ -222,25 +221,16 @@ impl DeviceGroup {
         self.local_devices[0].state.read_range(0..n, bodies, time).await
     }
 
-    /// Potentials of all bodies: each device computes those of its range, or the first device all
-    /// of them if it is a replica.
+    /// Potentials of all bodies: each device computes those of its range.
     fn potentials(&mut self) -> Result<Vec<f64>> {
-        if let [LocalDevice { state, role, .. }, ..] = self.local_devices.as_mut_slice()
-            && role.is_replica()
-        {
-            let mut alone = Ranks::alone();
-            let ranks = self.ranks.as_mut().unwrap_or(&mut alone);
-            let all = exchange::polling_stop(ranks, || pollster::block_on(state.potential()));
-            return ranks.unless_stopped(all);
-        }
-        let mut all = self.run_on_all(|LocalDevice { state, role, .. }| {
-            let member = &mut role.exchange.member;
+        let mut all = self.run_on_all(|LocalDevice { state, exchange, .. }| {
+            let member = &mut exchange.member;
             let own = match member.leads() {
-                true => exchange::polling_stop(member, || pollster::block_on(state.potential())),
+                true => polling_stop(member, || pollster::block_on(state.potential())),
                 false => pollster::block_on(state.potential()),
             };
             let own = member.unless_stopped(own)?;
-            role.exchange.gather(&own)
+            exchange.gather(&own)
         })?;
         Ok(all.swap_remove(0))
     }

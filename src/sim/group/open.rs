@@ -8,13 +8,12 @@ use super::LocalDevice;
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 use crate::exchange::{self, Exchange, Member, Ranks, shares};
-use crate::forces::Method;
 use crate::forces::direct::gpu::{DEFAULT_BLOCK, Dispatch, KernelConfig, Masses};
 use crate::frame::Rests;
 use crate::gpu::{Gpu, Spent};
 use crate::integrate::blocks::Restart;
 use crate::sim::Settings;
-use crate::sim::device::{DeviceState, GroupMember};
+use crate::sim::device::{DeviceState, RangeExchange};
 
 /// Devices whose rates differ from the mean by at most this fraction get equal ranges.
 const UNEVEN: f64 = 0.05;
@@ -39,8 +38,7 @@ impl DeviceGroup {
     /// as measured by the first forces.
     ///
     /// # Errors
-    /// Those of [`DeviceState::begin_sinks`]; steps in one workgroup, which cannot be shared; a
-    /// tree on devices of several kinds.
+    /// Those of [`DeviceState::begin_sinks`]; steps in one workgroup, which cannot be shared.
     pub async fn open(
         devices: &[Arc<Gpu>],
         ranks: Option<&Ranks>,
@@ -51,9 +49,6 @@ impl DeviceGroup {
         let settings = Self::common_settings(devices, ranks, bodies, settings)?;
         let devices_per_rank = devices_per_rank(devices, ranks)?;
         let topology = Topology { devices, ranks, devices_per_rank: &devices_per_rank };
-        if settings.engine.by(settings.method)?.1 == Method::Tree {
-            return Self::of_replicas(topology, bodies, restart, &settings).await;
-        }
         let even = vec![1.0; devices_per_rank.iter().sum()];
         let rests = restart.and_then(|restart| Rests::find(&restart.columns, bodies.len()));
         let rests = rests.as_ref();
@@ -117,42 +112,12 @@ impl DeviceGroup {
             let sinks = share.start as u32..share.end as u32;
             let gpu = Arc::clone(gpu);
             let state = DeviceState::begin_sinks(gpu, bodies, sinks, rests, settings).await?;
-            let role = GroupMember::of_range(&state, member, shares.clone());
-            local_devices.push(LocalDevice { state, role, spent: Spent::default() });
+            let sizes = [bodies.len(), share.len()];
+            let exchange = RangeExchange::new(state.gpu(), member, shares.clone(), sizes);
+            local_devices.push(LocalDevice { state, exchange, spent: Spent::default() });
         }
         let ranks = ranks.cloned();
         let mut group = Self { local_devices, shares, patience, ranks, interactions_before: 0 };
-        group.advance(settings.dt, 0, &mut |_| true)?;
-        Ok(group)
-    }
-
-    /// A group in which each device moves all bodies and computes a range of the forces. The
-    /// devices must be of one kind.
-    async fn of_replicas(
-        topology: Topology<'_>,
-        bodies: &Bodies,
-        restart: Option<&Restart>,
-        settings: &Settings,
-    ) -> Result<Self> {
-        let Topology { devices, ranks, .. } = topology;
-        let patience = patience(devices);
-        let mut local_devices = Vec::with_capacity(devices.len());
-        for (gpu, member) in devices.iter().zip(topology.members(patience)) {
-            let mut state =
-                DeviceState::begin_restarted(Arc::clone(gpu), bodies, restart, settings).await?;
-            let role = GroupMember::replica(&mut state, member).await?;
-            local_devices.push(LocalDevice { state, role, spent: Spent::default() });
-        }
-        let ranks = ranks.cloned();
-        let all = 0..bodies.len();
-        let shares = vec![all; topology.devices_per_rank.iter().sum()];
-        let mut group = Self { local_devices, shares, patience, ranks, interactions_before: 0 };
-        let measured = group.names_and_rates()?;
-        if let Some((other, _)) = measured.iter().find(|(name, _)| *name != measured[0].0) {
-            let is = format!("{} and {other}", measured[0].0);
-            let allowed = "of one kind with the method tree, whose bodies each of them moves";
-            return Err(Error::value("what the devices are", is, allowed));
-        }
         group.advance(settings.dt, 0, &mut |_| true)?;
         Ok(group)
     }

@@ -1,5 +1,6 @@
 //! The devices of this process, each on a thread of its own.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::Duration;
 
 use crate::error::{Error, Result};
@@ -9,6 +10,18 @@ use crate::exchange::{self, Exchange, Member};
 pub(super) trait Local: Send {
     /// The connection.
     fn member(&mut self) -> &mut Member;
+}
+
+/// Does the work of a device; if it fails or panics, aborts the exchanges of the others, which would
+/// wait for it.
+fn abort_on_error<L: Local, T>(local: &mut L, work: impl FnOnce(&mut L) -> Result<T>) -> Result<T> {
+    match catch_unwind(AssertUnwindSafe(|| work(local))) {
+        Ok(done) => done.inspect_err(|error| local.member().abort(&error.to_string())),
+        Err(panic) => {
+            local.member().abort("the thread of another device panicked");
+            resume_unwind(panic)
+        }
+    }
 }
 
 /// Runs `first` for the first device on this thread, and `others` for each further device of this
@@ -23,21 +36,14 @@ pub(super) fn run_on_each<L: Local, T: Send>(
 ) -> Result<Vec<T>> {
     let (leader, rest) = locals.split_first_mut().expect("a group has a device");
     let others = &others;
-    let abort_on_error = |local: &mut L, done: Result<T>| {
-        done.inspect_err(|error| local.member().abort(&error.to_string()))
-    };
     let done: Vec<Result<T>> = std::thread::scope(|scope| {
         let mut threads = Vec::with_capacity(rest.len());
         for local in rest {
-            threads.push(scope.spawn(move || {
-                let done = others(local);
-                abort_on_error(local, done)
-            }));
+            threads.push(scope.spawn(move || abort_on_error(local, others)));
         }
-        let done = first(leader);
-        let mut all = vec![abort_on_error(leader, done)];
+        let mut all = vec![abort_on_error(leader, first)];
         for thread in threads {
-            all.push(thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            all.push(thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
         }
         all
     });

@@ -7,12 +7,12 @@ use std::time::Duration;
 use super::test_adapter as adapter;
 use super::*;
 use crate::bodies::{Bodies, Component, Role, Rows};
-use crate::exchange::team;
+use crate::exchange::{self, Ranks, team};
 use crate::forces::direct::gpu::KernelRequest;
 use crate::forces::{EngineKind, Method};
 use crate::integrate::blocks::Restart;
 use crate::scene::{Spread, test_bodies};
-use crate::sim::{ASKED_FOR, Backend, Domains, Simulation};
+use crate::sim::{ASKED_FOR, Backend, Simulation};
 
 const N: usize = 3000;
 
@@ -36,7 +36,6 @@ fn settings(engine: EngineKind) -> Settings {
         field: "plummer:mass=2,scale=1".parse().unwrap(),
         engine,
         method: Some(Method::Tree),
-        domains: Domains::On,
         ..Settings::default()
     }
 }

@@ -3,14 +3,14 @@
 use glam::DVec3;
 use gravitile::bodies::Bodies;
 use gravitile::forces::Method;
-use gravitile::sim::{Domains, Settings, Simulation};
+use gravitile::sim::{Settings, Simulation};
 
-use super::{TreeConfig, chosen, fingerprint, open, plummer, settings};
+use super::{chosen, fingerprint, open, plummer, settings};
 use gravitile::forces::direct::gpu::KernelRequest;
-use gravitile::forces::tree::{Opening, Rebuild};
+use gravitile::forces::tree::{Opening, Rebuild, TreeConfig};
 
-fn by_tree(domains: Domains) -> Settings {
-    Settings { method: Some(Method::Tree), domains, ..settings(KernelRequest::default()) }
+fn by_tree() -> Settings {
+    Settings { method: Some(Method::Tree), ..settings(KernelRequest::default()) }
 }
 
 /// Runs on one device, then on several in domains.
@@ -41,7 +41,7 @@ fn compare(bodies: &Bodies, settings: &Settings, counts: &[usize], steps: u64) {
 }
 
 fn with_tree(tree: TreeConfig) -> Settings {
-    Settings { tree, ..by_tree(Domains::On) }
+    Settings { tree, ..by_tree() }
 }
 
 #[test]
@@ -80,19 +80,31 @@ fn domains_of_unusual_bodies_give_the_bits_of_one_device() {
         bodies.position[300 * i as usize + 9] =
             60.0 * DVec3::new(side * turn.cos(), side * turn.sin(), z);
     }
-    compare(&bodies, &by_tree(Domains::On), &[2, 4], 2);
-    let few = plummer(70);
-    compare(&few, &by_tree(Domains::On), &[2, 3], 3);
+    compare(&bodies, &by_tree(), &[2, 4], 2);
+    for few in [70, 2] {
+        compare(&plummer(few), &by_tree(), &[2, 3], 3);
+    }
 }
 
 #[test]
 fn domains_give_the_bits_of_one_device() {
-    compare(&plummer(3000), &by_tree(Domains::On), &[2, 3], 5);
+    compare(&plummer(3000), &by_tree(), &[2, 3], 5);
+}
+
+/// The largest acceleration is that of the bodies of all devices, and of no place that a body has
+/// left; the bodies cross from part to part.
+#[test]
+fn steps_that_vary_have_the_bits_of_one_device() {
+    let mut bodies = plummer(3000);
+    for velocity in &mut bodies.velocity {
+        *velocity *= 4.0;
+    }
+    compare(&bodies, &Settings { auto_dt: Some(0.03), dt: 0.125, ..by_tree() }, &[2, 3], 3);
 }
 
 #[test]
 fn run_resumed_on_another_number_of_domains_has_the_bits_of_an_unbroken_one() {
-    let (bodies, settings) = (plummer(2500), by_tree(Domains::On));
+    let (bodies, settings) = (plummer(2500), by_tree());
     let mut whole = open(1, &bodies, &settings);
     whole.step(5).unwrap();
     let mut first = open(2, &bodies, &settings);
@@ -119,11 +131,8 @@ fn what_domains_cannot_do_is_refused() {
         let error = chosen(2, settings).check_devices(settings).unwrap_err().to_string();
         assert!(error.contains(says), "{error}");
     };
-    let on = by_tree(Domains::On);
-    refused(&Settings { method: Some(Method::Direct), ..on.clone() }, "tree with --domains on");
     let octgrav = TreeConfig { opening: Opening::Octgrav { theta: 0.7 }, ..TreeConfig::default() };
-    refused(&Settings { tree: octgrav, ..on.clone() }, "acceleration, radius or bonsai");
+    refused(&with_tree(octgrav), "acceleration, radius or bonsai");
     let seldom = TreeConfig { rebuild: Rebuild::Every(4), ..TreeConfig::default() };
-    refused(&Settings { tree: seldom, ..on.clone() }, "1 with --domains on");
-    refused(&Settings { auto_dt: Some(0.02), ..on }, "--dt auto");
+    refused(&with_tree(seldom), "1 if several devices share the tree");
 }

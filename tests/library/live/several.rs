@@ -101,17 +101,20 @@ fn kernel_change_reaches_all_devices() {
 fn tree_and_block_steps_run_live_on_two_devices() {
     let devices = [device(), device()];
     let tree = Settings { method: Some(Method::Tree), ..settings(EngineKind::Gpu) };
+    let auto = Settings { auto_dt: Some(0.03), dt: 0.0625, ..tree.clone() };
     let hermite = Settings {
         integrator: gravitile::integrate::find("hermite4").unwrap(),
         ..settings(EngineKind::Gpu)
     };
-    for settings in [tree, hermite] {
-        let name = settings.integrator.name;
-        let mut alone = Simulation::new(plummer(N), settings.clone()).unwrap();
-        alone.step(5).unwrap();
-        let mut watcher = on(&devices, settings);
-        watcher.steps(5);
-        assert!(bits(&watcher.state()) == bits(&alone.state().unwrap()), "{name}");
+    for settings in [tree, auto, hermite] {
+        let story = |devices: &[Arc<Gpu>]| {
+            let mut watcher = on(devices, settings.clone());
+            watcher.steps(3);
+            watcher.apply(Command::Softening(0.09));
+            watcher.steps(2);
+            bits(&watcher.state())
+        };
+        assert!(story(&devices) == story(&devices[..1]), "{settings:?}");
     }
 }
 
@@ -154,7 +157,7 @@ fn range_and_exchange_time_of_each_device_are_reported() {
         ..settings(EngineKind::Gpu)
     };
     for (settings, are) in
-        [(settings(EngineKind::Gpu), "bodies"), (tree, "curve"), (hermite, "blocks")]
+        [(settings(EngineKind::Gpu), "bodies"), (tree, "domains"), (hermite, "blocks")]
     {
         let mut watcher = on(&devices, settings.clone());
         watcher.until("what they do", |w| w.live.parts().len() == 2);
@@ -167,10 +170,11 @@ fn range_and_exchange_time_of_each_device_are_reported() {
             assert!(part.device.starts_with(&devices[0].adapter.name), "{part:?}");
             assert!((0.0..=1.0).contains(&part.exchanging.unwrap()), "{part:?}");
             match (&part.share, are) {
-                (Share::Bodies(range), "bodies") | (Share::Curve(range), "curve") => {
+                (Share::Bodies(range), "bodies") => {
                     assert!(range.start == end && !range.is_empty(), "{part:?}");
                     end = range.end;
                 }
+                (Share::Domain(bodies), "domains") => end += *bodies as usize,
                 (Share::Blocks, "blocks") => end = N,
                 _ => panic!("{are}: {part:?}"),
             }

@@ -143,7 +143,7 @@ fn several_devices_are_measured_and_compared_to_a_model() {
 
 #[test]
 fn several_devices_with_a_tree_are_measured_and_compared_to_a_model() {
-    let suffixes = [", by the tree", ", by the tree, alpha 0.003", ", in domains, alpha 0.003"];
+    let suffixes = [", in domains, alpha 0.0001", ", in domains, alpha 0.003"];
     assert_devices_are_compared("devices-tree", &suffixes, 2);
 }
 

@@ -102,23 +102,7 @@ fn sigterm_cancels_a_long_step_on_all_ranks() {
         (1, "cpu", &["-n", "24k", "--engine", "reference", "--dt", "128"][..]),
         (0, "gpu", &["-n", "60k", "--engine", "gpu", "--method", "direct", "--dt", "128"]),
         // Tree walks that take long, which no estimate foresees.
-        (1, "tree", &["-n", "20k", "--engine", "gpu", "--alpha", "1e-7", "--method", "tree"]),
-        (
-            0,
-            "domains",
-            &[
-                "-n",
-                "20k",
-                "--engine",
-                "gpu",
-                "--alpha",
-                "1e-7",
-                "--method",
-                "tree",
-                "--domains",
-                "on",
-            ],
-        ),
+        (0, "tree", &["-n", "20k", "--engine", "gpu", "--alpha", "1e-7", "--method", "tree"]),
         // Hundreds of thousands of small blocks, each computed in full by every device.
         (1, "blocks", &["-n", "60", "--engine", "gpu", "--integrator", "hermite4", "--dt", "128"]),
     ] {
@@ -263,7 +247,7 @@ fn trees_in_parts_resume_after_failures_with_same_bits() {
     let folder = folder.path();
     // A step on devices of software takes up to seconds on busy cores, one on CPUs milliseconds.
     for (engine, options, second, last) in [
-        ("domains", "--engine gpu --domains on --until 0.06 --every 0.003", 6, 60),
+        ("domains", "--engine gpu --until 0.06 --every 0.003", 6, 60),
         ("cpu", "--engine cpu --until 2 --every 0.02", 40, 2000),
     ] {
         let args = |out: &str| {

@@ -29,7 +29,7 @@ fn a_file_per_rank_holds_the_bodies_of_one_file() {
     let folder = folder.path();
     for (engine, options) in [
         ("cpu", &["--engine", "cpu"][..]),
-        ("domains", &["--engine", "gpu", "--method", "tree", "--domains", "on"]),
+        ("domains", &["--engine", "gpu", "--method", "tree"]),
         ("hermite", &["--engine", "cpu", "--integrator", "hermite4", "--dt-max", "0.0078125"]),
     ] {
         let whole = format!("{engine}-whole");
@@ -64,7 +64,7 @@ fn a_file_per_rank_holds_the_bodies_of_one_file() {
         }
     }
     // As many files as asked for, by fewer ranks and by more.
-    let domains = ["--engine", "gpu", "--method", "tree", "--domains", "on"];
+    let domains = ["--engine", "gpu", "--method", "tree"];
     for (count, files, engine, options) in [
         (2, "5", "cpu", &["--engine", "cpu"][..]),
         (3, "2", "cpu", &["--engine", "cpu"]),

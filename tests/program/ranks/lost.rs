@@ -75,7 +75,7 @@ fn device_loss_with_trees_and_block_steps() {
     let blocks = "--integrator hermite4 --dt-max 0.0009765625 --dt 0.0009765625 --until 0.15625 --every 0.01953125";
     assert_resumes_after_device_loss(&[
         (4, 3, "tree", tree),
-        (3, 1, "domains", &format!("{tree} --domains on")),
+        (3, 1, "tree-of-three", tree),
         (4, 0, "blocks", blocks),
         (3, 1, "more-blocks", blocks),
         (2, 1, "blocks-of-hosts", &format!("{blocks} --precision single")),

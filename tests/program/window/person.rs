@@ -4,7 +4,7 @@
 use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use egui_kittest::Harness;
@@ -43,8 +43,30 @@ pub struct Session {
     pointer: Cell<Option<[i32; 2]>>,
     window: String,
     folder: tempfile::TempDir,
-    /// Serialises the tests: two windows would compete for the processor.
-    _alone: MutexGuard<'static, ()>,
+    _turn: Turn,
+}
+
+/// One of at most two windows at a time: a test sleeps about half of the time until its window has
+/// drawn. More windows would compete for two cores.
+struct Turn;
+
+static OPEN: Mutex<usize> = Mutex::new(0);
+static CLOSED: Condvar = Condvar::new();
+
+impl Turn {
+    fn wait() -> Self {
+        let open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = CLOSED.wait_while(open, |open| *open == 2);
+        *open.unwrap_or_else(PoisonError::into_inner) += 1;
+        Self
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        *OPEN.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        CLOSED.notify_one();
+    }
 }
 
 impl Session {
@@ -65,8 +87,7 @@ impl Session {
         variables: &[(&str, &str)],
         prepare: impl FnOnce(&Path),
     ) -> Self {
-        static ALONE: Mutex<()> = Mutex::new(());
-        let guard = ALONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let turn = Turn::wait();
         let folder = tempfile::tempdir().unwrap();
         let memory = folder.path().join("config/gravitile/window.toml");
         std::fs::create_dir_all(memory.parent().unwrap()).unwrap();
@@ -90,7 +111,7 @@ impl Session {
             .expect("gravitile should start");
         let (program, log) = (RefCell::new(program), RefCell::new(Log::of(&stderr)));
         let (window, pointer) = (String::new(), Cell::new(None));
-        let mut session = Self { program, display, log, pointer, window, folder, _alone: guard };
+        let mut session = Self { program, display, log, pointer, window, folder, _turn: turn };
         session.window = session.wait_for("the window", || {
             let search = ["search", "--onlyvisible", "--name", "^gravitile: "];
             session.display.xdotool(&search).ok()?.lines().next().map(str::to_owned)

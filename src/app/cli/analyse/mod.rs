@@ -29,7 +29,6 @@ use gravitile::units::Units;
 #[command(
     allow_negative_numbers = true,
     mut_arg("devices", |arg| arg.hide(true)),
-    mut_arg("domains", |arg| arg.hide(true)),
     after_help = "\
 Examples:
   gravitile analyse run/ --out radii.csv

@@ -31,7 +31,6 @@ use gravitile::sim::{EngineKind, Settings, direct_engine};
 #[command(
     allow_negative_numbers = true,
     mut_arg("devices", |arg| arg.hide(true)),
-    mut_arg("domains", |arg| arg.hide(true)),
     after_help = "\
 Examples:
   gravitile forces plummer -n 1000 --eps 0.05 --out acc.csv

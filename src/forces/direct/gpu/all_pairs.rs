@@ -6,7 +6,7 @@ use super::KernelVariant;
 use super::config::WINDOW;
 use super::packing::PackedSources;
 use crate::error::Result;
-use crate::forces::{BoxFuture, DeviceForces, RecordedChunk, SharedForces, StepForces};
+use crate::forces::{BoxFuture, DeviceForces, RecordedChunk, StepForces};
 use crate::gpu::layout::{ForceParams, VEC4};
 use crate::gpu::{Binding, BodyBuffers, BoundKernel, Gpu, Params, Progress, Rectangle, compile};
 
@@ -315,10 +315,6 @@ impl DeviceForces for AllPairs {
     }
 
     fn steps(&mut self) -> Option<&mut dyn StepForces> {
-        None
-    }
-
-    fn shared(&mut self) -> Option<&mut dyn SharedForces> {
         None
     }
 }

@@ -10,11 +10,9 @@ use super::walk::WalkOutput;
 use super::{Build, Stage, Strengths, TreeBuffers, TreeResources, TreeShape, Walk, WalkVariant};
 use crate::error::{Error, Result};
 use crate::forces::tree::{GROUP, Opening, TreeConfig};
-use crate::forces::{
-    BoxFuture, DeviceField, DeviceForces, RecordedChunk, SharedForces, StepForces,
-};
+use crate::forces::{BoxFuture, DeviceField, DeviceForces, RecordedChunk, StepForces};
 use crate::gpu::layout::TreeParams;
-use crate::gpu::{BodyBuffers, BoundKernel, Gpu, Params, storage};
+use crate::gpu::{BodyBuffers, Gpu, Params, storage};
 
 /// The most chunks of walks in one submission.
 pub(super) const MOST_PIECES: usize = 256;
@@ -95,8 +93,6 @@ pub struct TreeForces {
     careful: u32,
     ends_submission: bool,
     pub(super) steps: RebuildState,
-    /// Present if several devices each compute a range of the sinks.
-    pub(super) shared: Option<SharedWalk>,
 }
 
 /// State between evaluations.
@@ -111,17 +107,6 @@ pub(super) struct RebuildState {
     /// Whether these forces are those of steps; others, for potentials between steps, leave the
     /// tree unchanged.
     pub are_counted: bool,
-}
-
-/// The walk for a share of the sinks.
-pub(super) struct SharedWalk {
-    pub walk: Walk,
-    pub put: BoundKernel,
-    /// `array<vec4<f32>>` along the curve: each sink's acceleration; the fourth component of a
-    /// group's first sink is the group's cost.
-    pub answers: wgpu::Buffer,
-    /// Whether the next evaluation is of a share; otherwise of all sinks.
-    pub is_on: bool,
 }
 
 /// Parameters of a tree's kernels besides its shape.
@@ -231,7 +216,6 @@ impl TreeForces {
             careful: CAREFUL,
             ends_submission: false,
             steps,
-            shared: None,
         })
     }
 
@@ -273,9 +257,7 @@ impl TreeForces {
 
     /// Continues after the groups up to `end`; returns whether the evaluation is complete.
     fn end_walk(&mut self, end: u32) -> bool {
-        // Devices that share the forces correct the total of all.
-        let is_shared = self.shared.as_ref().is_some_and(|shared| shared.is_on);
-        let balances = self.balance.is_some() && !is_shared;
+        let balances = self.balance.is_some();
         let is_whole = end == self.buffers.most_walks();
         self.next = match (is_whole, balances) {
             (false, _) => Next::Walk(end),
@@ -337,9 +319,6 @@ impl DeviceForces for TreeForces {
         if let Some(first) = &mut self.first {
             first.set_softening(softening);
         }
-        if let Some(shared) = &mut self.shared {
-            shared.walk.set_softening(softening);
-        }
         // As newly bound forces do: a first walk, over a new tree.
         self.is_first = self.first.is_some();
         self.set_tree_complete(false);
@@ -395,9 +374,7 @@ impl DeviceForces for TreeForces {
                 self.careful = self.careful.saturating_sub(1);
                 let end = self.groups(gpu, begin, interactions);
                 let first = self.first.as_ref().filter(|_| matches!(self.next, Next::First(_)));
-                let shared =
-                    self.shared.as_ref().filter(|shared| shared.is_on).map(|shared| &shared.walk);
-                let walk = first.or(shared).unwrap_or(&self.walk);
+                let walk = first.unwrap_or(&self.walk);
                 walk.record(pass, &mut self.params, begin, end);
                 let leaves_far_cells = walk.leaves_far_cells();
                 if end == most && first.is_some() {
@@ -413,9 +390,7 @@ impl DeviceForces for TreeForces {
                 RecordedChunk { interactions: Self::of_groups(begin, end), is_last }
             }
             Next::Far(begin, end) => {
-                let shared = self.shared.as_ref().filter(|shared| shared.is_on);
-                let walk = shared.map_or(&self.walk, |shared| &shared.walk);
-                walk.record_far(pass, &mut self.params, begin, end);
+                self.walk.record_far(pass, &mut self.params, begin, end);
                 // A tenth of the walk's time, with which it is counted.
                 RecordedChunk { interactions: 0, is_last: self.end_walk(end) }
             }
@@ -425,8 +400,7 @@ impl DeviceForces for TreeForces {
                 }
                 self.next = BEGIN;
                 self.note_end();
-                // A hundredth of the walk's time, and the same on a device that shares the walk, so
-                // it is not counted.
+                // A hundredth of the walk's time, so it is not counted.
                 RecordedChunk { interactions: 0, is_last: true }
             }
         }
@@ -441,10 +415,6 @@ impl DeviceForces for TreeForces {
     }
 
     fn steps(&mut self) -> Option<&mut dyn StepForces> {
-        Some(self)
-    }
-
-    fn shared(&mut self) -> Option<&mut dyn SharedForces> {
         Some(self)
     }
 

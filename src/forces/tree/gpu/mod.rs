@@ -53,7 +53,6 @@ mod lists;
 mod probe;
 mod reused;
 mod shape;
-mod shared;
 mod walk;
 
 pub use buffers::{

@@ -1,7 +1,5 @@
 //! The walk of groups of sinks through the cells: binding and recording.
 
-use std::ops::Range;
-
 use minijinja::context;
 
 use super::{TreeResources, TreeShape, WalkShape};
@@ -25,8 +23,6 @@ pub(super) fn parameter(opening: &Opening) -> f32 {
 pub enum WalkOutput {
     /// The forces of all sinks.
     Forces,
-    /// The forces of a range of the sinks along the curve, with their cost.
-    Share,
     /// The interaction list of each group: up to this many cells and bodies.
     Lists([u32; 2]),
     /// The length of each group's interaction list, along the curve: [`super::WalkProbe`].
@@ -87,7 +83,6 @@ impl WalkVariant {
         let Self { guarded, potential, output, .. } = *self;
         let (output, [most_cells, most_bodies]) = match output {
             WalkOutput::Forces => ("forces", [0; 2]),
-            WalkOutput::Share => ("share", [0; 2]),
             WalkOutput::Lists(most) => ("lists", most),
             WalkOutput::Counts { .. } => ("counts", [0; 2]),
         };
@@ -97,14 +92,14 @@ impl WalkVariant {
         };
         let u = self.shape.unroll;
         let quadrupole = self.order == MultipoleOrder::Quadrupole;
-        let (expands, share) = (self.expands, self.output == WalkOutput::Share);
+        let expands = self.expands;
         // Potentials have errors of a few 10^-5, which omitted quadrupoles would exceed.
         let points = quadrupole && self.rule == "acceleration" && !potential;
         let rule = self.rule;
         let near_squared = NEAR_SQUARED.to_string();
         let values = context! {
             points, point => POINT.to_string(), expands, expanded => EXPANDED.to_string(),
-            far_length => FAR_LENGTH, fewest => FEWEST, share, rule, quadrupole, guarded, potential, u, near_squared,
+            far_length => FAR_LENGTH, fewest => FEWEST, rule, quadrupole, guarded, potential, u, near_squared,
             output, most_cells, most_bodies, bodies_taken, cells_taken, one_mass => false,
         };
         template::assemble(file, values)
@@ -184,11 +179,6 @@ impl Walk {
         Ok(Self { kernel, far, base, most_workgroups: gpu.limits.workgroups })
     }
 
-    /// Restricts the walk to these sinks along the curve from now on, if its variant is shared.
-    pub fn take_part(&mut self, sinks: &Range<u32>) {
-        (self.base.sink_begin, self.base.sink_end) = (sinks.start, sinks.end);
-    }
-
     /// Uses another softening from now on.
     pub fn set_softening(&mut self, softening: f32) {
         self.base.softening_squared = softening * softening;
@@ -264,7 +254,7 @@ mod tests {
                             translate("other", &off, Language::SpirV, Checks::On).unwrap();
                         }
                         let counts = WalkOutput::Counts { bodies: unroll, cells: 32 };
-                        for output in [WalkOutput::Lists([100, 1000]), WalkOutput::Share, counts] {
+                        for output in [WalkOutput::Lists([100, 1000]), counts] {
                             let text = WalkVariant { output, ..variant }.wgsl().unwrap();
                             translate("other", &text, Language::SpirV, Checks::On).unwrap();
                         }

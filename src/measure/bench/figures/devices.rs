@@ -10,7 +10,6 @@ use super::tree::TOO_SLOW;
 use crate::bodies::Bodies;
 use crate::error::{Error, Result};
 use crate::forces::direct::GpuTiers;
-use crate::forces::tree::gpu::TimedStage;
 use crate::forces::tree::{Opening, TreeConfig};
 use crate::forces::{
     ForceEngine, Forces, Identity, Method, Order, Outputs, Precision, Sinks, Sources,
@@ -19,11 +18,9 @@ use crate::gpu::{Gpu, Readback, storage};
 use crate::integrate::{self, blocks::BlockSettings};
 use crate::measure::bench::record::rounded;
 use crate::measure::plot::{Curve, CurvePoint, CurveStyle, Plot, PlotAxis};
-use crate::measure::{
-    BenchSession, BenchSizes, Cloud, DevicesFacts, Record, RecordKind, Summary, TreeTimer,
-};
+use crate::measure::{BenchSession, BenchSizes, Cloud, DevicesFacts, Record, RecordKind, Summary};
 use crate::scene::Scene;
-use crate::sim::{ASKED_FOR, Choice, DeviceGroup, Domains, EngineKind, Settings, Simulation};
+use crate::sim::{ASKED_FOR, Choice, DeviceGroup, EngineKind, Settings, Simulation};
 use crate::stop;
 
 pub(super) const DEVICES: Figure = Figure::own("devices", measure_direct, plots_of_direct);
@@ -31,11 +28,11 @@ pub(super) const DEVICES_TREE: Figure = Figure::own("devices-tree", measure_tree
 
 const SOFTENING: f64 = 0.01;
 const DT: f64 = 1e-6;
-/// A strict rule: walks then take longer than the build, which each device does by itself.
+/// A strict rule: walks then take most of a step.
 const STRICT: Opening = Opening::Acceleration { alpha: 1e-4 };
 /// The longest individual step; bodies are synchronised at its multiples.
 const DT_MAX: f64 = 1.0 / 64.0;
-/// Bytes per body that devices exchange, with all pairs and with the tree.
+/// Bytes per body that devices exchange with all pairs.
 const BYTES: f64 = 16.0;
 /// Samples for one of other figures. Virtual machines whose processors others use too stop for 20 to
 /// 200 ms now and then: short samples, many of which are without a stop.
@@ -60,65 +57,47 @@ enum StepMode {
     /// Leapfrog with all pairs.
     Pairs,
     /// Leapfrog with the tree and the strict rule.
-    Tree,
+    StrictTree,
     /// Leapfrog with the tree as it is by default.
-    DefaultTree,
-    /// The strict rule with a part of the bodies on each device.
-    StrictDomains,
-    /// The default rule with a part of the bodies on each device.
-    Domains,
+    Tree,
     /// Individual steps.
     Blocks,
 }
 
 impl StepMode {
-    const ALL: [Self; 6] = [
-        Self::Pairs,
-        Self::Tree,
-        Self::DefaultTree,
-        Self::StrictDomains,
-        Self::Domains,
-        Self::Blocks,
-    ];
+    const ALL: [Self; 4] = [Self::Pairs, Self::StrictTree, Self::Tree, Self::Blocks];
 
     /// The suffix of its series' names.
     fn words(self) -> &'static str {
         match self {
             Self::Pairs => "",
-            Self::Tree => ", by the tree",
-            Self::DefaultTree => ", by the tree, alpha 0.003",
-            Self::StrictDomains => ", in domains, alpha 0.0001",
-            Self::Domains => ", in domains, alpha 0.003",
+            Self::StrictTree => ", in domains, alpha 0.0001",
+            Self::Tree => ", in domains, alpha 0.003",
             Self::Blocks => ", hermite4",
         }
     }
 
-    /// The mode of a record.
-    fn of(record: &Record) -> Self {
-        let named = |mode: &Self| *mode != Self::Pairs && record.series.ends_with(mode.words());
-        Self::ALL.into_iter().find(named).unwrap_or(Self::Pairs)
+    /// The mode of a record; `None` if it is one that only earlier versions had.
+    fn of(record: &Record) -> Option<Self> {
+        let suffix = record.series.find(", ").map_or("", |at| &record.series[at..]);
+        Self::ALL.into_iter().find(|mode| mode.words() == suffix)
     }
 
     fn sizes(self, sizes: &BenchSizes) -> &[usize] {
         match self {
             Self::Pairs => &sizes.devices,
-            Self::Tree | Self::DefaultTree | Self::StrictDomains => &sizes.devices_tree,
-            Self::Domains => &sizes.devices_domains,
+            Self::StrictTree => &sizes.devices_tree,
+            Self::Tree => &sizes.devices_domains,
             Self::Blocks => &sizes.devices_blocks,
         }
-    }
-
-    /// Whether each device has a part of the bodies.
-    fn is_divided(self) -> bool {
-        matches!(self, Self::StrictDomains | Self::Domains)
     }
 
     /// How the tree is walked, if there is one.
     fn tree(self) -> Option<TreeConfig> {
         let default = TreeConfig::default();
         match self {
-            Self::Tree | Self::StrictDomains => Some(TreeConfig { opening: STRICT, ..default }),
-            Self::DefaultTree | Self::Domains => Some(default),
+            Self::StrictTree => Some(TreeConfig { opening: STRICT, ..default }),
+            Self::Tree => Some(default),
             Self::Pairs | Self::Blocks => None,
         }
     }
@@ -131,7 +110,6 @@ impl StepMode {
             known: session.known.clone(),
             method: Some(if self.tree().is_some() { Method::Tree } else { Method::Direct }),
             tree: self.tree().unwrap_or_default(),
-            domains: if self.is_divided() { Domains::On } else { Domains::Off },
             ..Settings::default()
         };
         Ok(match self {
@@ -152,8 +130,7 @@ fn measure_direct(session: &mut BenchSession<'_>) -> Result<()> {
 }
 
 fn measure_tree(session: &mut BenchSession<'_>) -> Result<()> {
-    let modes = [StepMode::Tree, StepMode::DefaultTree, StepMode::StrictDomains, StepMode::Domains];
-    measure(session, DEVICES_TREE.name, &modes)
+    measure(session, DEVICES_TREE.name, &[StepMode::StrictTree, StepMode::Tree])
 }
 
 /// All devices of the session.
@@ -367,7 +344,7 @@ fn timed(
     };
     let n = *n as f64;
     let work = if mode.tree().is_some() { n } else { n.powi(2) };
-    if mode != StepMode::Blocks && !mode.is_divided() && devices.len() > 1 {
+    if mode == StepMode::Pairs && devices.len() > 1 {
         let group = DeviceGroup::open(devices, None, bodies, None, &settings);
         let mut group = pollster::block_on(group)?;
         return samples(session, devices, mode, &mut |steps| {
@@ -401,7 +378,7 @@ fn timed(
         sim.step(steps)?;
         Ok(match mode {
             StepMode::Blocks => of_blocks(&sim).plus(-1.0, &before),
-            _ if mode.is_divided() => {
+            _ if mode.tree().is_some() => {
                 let secs = begun.elapsed().as_secs_f64();
                 let parts = sim.take_observed().parts;
                 let exchanging = parts.first().and_then(|part| part.exchanging).unwrap_or(0.0);
@@ -476,8 +453,6 @@ struct DevicesModel {
     /// Seconds of a step on one device.
     alone: f64,
     mode: StepMode,
-    /// Seconds of a step that do not scale with the number of devices.
-    own: f64,
     /// Interactions per second for forces of all bodies on all.
     rate: f64,
 }
@@ -486,12 +461,8 @@ impl DevicesModel {
     /// The model for `n` bodies, with `alone` seconds per step on `gpu` alone; the other times are
     /// measured, unless it is the only device.
     fn of(mode: StepMode, gpu: &Arc<Gpu>, n: usize, alone: f64, is_only: bool) -> Result<Self> {
-        let own = match mode.tree().filter(|_| !is_only) {
-            Some(config) => building(gpu, n, &config)?,
-            None => 0.0,
-        };
         let rate = if mode == StepMode::Blocks && !is_only { rate(gpu, n)? } else { f64::INFINITY };
-        Ok(Self { alone, mode, own, rate })
+        Ok(Self { alone, mode, rate })
     }
 
     /// Predicted seconds of a step on `count` devices with these exchanges.
@@ -501,29 +472,15 @@ impl DevicesModel {
         }
         let divided = match self.mode {
             StepMode::Blocks => costs.shared / self.rate,
-            // Each device builds its part.
-            mode if mode.is_divided() => self.alone,
-            _ => self.alone - self.own,
+            _ => self.alone,
         };
         let divided = divided.clamp(0.0, self.alone);
         let exchanges = match self.mode {
-            mode if mode.is_divided() => DOMAINS[0] + DOMAINS[1] * costs.work.powf(2.0 / 3.0),
+            mode if mode.tree().is_some() => DOMAINS[0] + DOMAINS[1] * costs.work.powf(2.0 / 3.0),
             _ => LATENCY * costs.exchanges + costs.bytes / BANDWIDTH,
         };
         self.alone - divided + divided / count as f64 + exchanges
     }
-}
-
-/// Seconds that building a tree takes.
-fn building(gpu: &Arc<Gpu>, n: usize, config: &TreeConfig) -> Result<f64> {
-    let mut timer = TreeTimer::new(gpu, config, &Cloud::Plummer.places(n), SOFTENING as f32)?;
-    let mut best = f64::INFINITY;
-    for _ in 0..3 {
-        let parts = timer.parts()?;
-        let stages = parts.parts.iter().filter(|(part, _)| matches!(part, TimedStage::Build(_)));
-        best = best.min(stages.map(|(_, secs)| secs).sum());
-    }
-    Ok(best)
 }
 
 /// Interactions per second of accelerations and jerks of all bodies on all.
@@ -563,6 +520,7 @@ fn plots_of_tree(records: &[Record]) -> Vec<Plot> {
 
 fn plots(records: &[Record], figure: &'static str) -> Vec<Plot> {
     let own = of(records, figure, RecordKind::Devices)
+        .filter(|record| StepMode::of(record).is_some())
         .filter_map(|record| Some((record, record.devices.as_ref()?)));
     type Row<'r> = (&'r Record, &'r DevicesFacts);
     let several = own.clone().filter(|(_, facts)| facts.devices > 1);
@@ -605,15 +563,17 @@ mod tests {
 
     #[test]
     fn unshared_time_is_not_divided_by_device_count() {
-        let model = |mode, own, rate| DevicesModel { alone: 1.0, mode, own, rate };
+        let model = |mode, rate| DevicesModel { alone: 1.0, mode, rate };
         let costs = Costs { exchanges: 1.0, bytes: 2.5e9, shared: 3e9, ..Costs::default() };
         let overhead = LATENCY + 0.1;
-        let pairs = model(StepMode::Pairs, 0.0, f64::INFINITY);
+        let pairs = model(StepMode::Pairs, f64::INFINITY);
         assert!((pairs.secs(2, &costs) - (0.5 + overhead)).abs() < 1e-12);
         assert_eq!(pairs.secs(1, &costs), 1.0);
-        let tree = model(StepMode::Tree, 0.4, f64::INFINITY);
-        assert!((tree.secs(3, &costs) - (0.4 + 0.2 + overhead)).abs() < 1e-12);
-        let blocks = model(StepMode::Blocks, 0.0, 6e9);
+        let tree = model(StepMode::Tree, f64::INFINITY);
+        let in_domains = DOMAINS[0] + DOMAINS[1] * 1e4;
+        let of_a_million = Costs { work: 1e6, ..costs };
+        assert!((tree.secs(4, &of_a_million) - (0.25 + in_domains)).abs() < 1e-12);
+        let blocks = model(StepMode::Blocks, 6e9);
         assert!((blocks.secs(2, &costs) - (0.75 + overhead)).abs() < 1e-12);
     }
 }

@@ -144,6 +144,18 @@ impl PartBodies {
         self.places = other.places;
     }
 
+    /// Copies the bodies into `copy`, or into one made for as many.
+    ///
+    /// # Errors
+    /// More than the adapter's buffers hold; the device failed.
+    pub fn copy_to(&self, gpu: &Gpu, copy: &mut Option<Self>) -> Result<()> {
+        match copy {
+            Some(copy) if copy.capacity() >= self.places => copy.restore(gpu, self),
+            copy => *copy = Some(self.with_room(gpu, self.capacity())?),
+        }
+        Ok(())
+    }
+
     fn all(&self) -> [&wgpu::Buffer; 4] {
         let BodyBuffers { position_mass, velocity, acceleration, .. } = &self.buffers;
         [position_mass, velocity, acceleration, &self.numbers]

@@ -439,15 +439,8 @@ impl Sending {
             let begin = group_begin;
             group_begin += length([count, reserve]) as u32;
             let part = part as u32;
-            let sink_begin = TOP_CELLS;
-            TreeParams {
-                part,
-                count,
-                reserve,
-                group_begin: begin,
-                sink_begin,
-                ..Default::default()
-            }
+            let first = TOP_CELLS;
+            TreeParams { part, count, reserve, group_begin: begin, first, ..Default::default() }
         };
         others.iter().zip(sizes).map(row).collect()
     }
@@ -632,7 +625,7 @@ impl Sending {
             rows.push(TreeParams {
                 count: cells,
                 group_begin: cell,
-                sink_begin: body,
+                first: body,
                 singles: absent_cell,
                 room: absent_body,
                 ..Default::default()
