@@ -5,7 +5,8 @@
 
 use gravitile::error::Result;
 use gravitile::forces::{
-    Evaluator, Forces, Order, Outputs, Precision, Sinks, Sources, WithSources,
+    EngineCapabilities, Evaluator, Forces, Interfaces, Order, Outputs, Precision, Sinks, Sources,
+    WithSources,
 };
 use gravitile::glam::DVec3;
 use gravitile::scene::Scene;
@@ -60,6 +61,16 @@ impl Evaluator for Yukawa {
             }
         }
         Ok(())
+    }
+
+    fn sources_changed(&mut self) {}
+
+    fn capabilities(&self) -> EngineCapabilities<'_> {
+        EngineCapabilities::default()
+    }
+
+    fn interfaces(&mut self) -> Interfaces<'_> {
+        Interfaces::default()
     }
 }
 

@@ -101,4 +101,6 @@ impl Evaluator for WithOwn {
     fn interfaces(&mut self) -> Interfaces<'_> {
         Interfaces { moving: None, divides: None, ..self.engine.interfaces() }
     }
+
+    fn sources_changed(&mut self) {}
 }

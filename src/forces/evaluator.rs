@@ -39,17 +39,13 @@ pub trait Evaluator: Send {
     ) -> impl Future<Output = Result<()>>;
 
     /// Called when sources have changed, for methods that derive something from them.
-    fn sources_changed(&mut self) {}
+    fn sources_changed(&mut self);
 
     /// As [`ForceEngine::capabilities`].
-    fn capabilities(&self) -> EngineCapabilities<'_> {
-        EngineCapabilities::default()
-    }
+    fn capabilities(&self) -> EngineCapabilities<'_>;
 
     /// As [`ForceEngine::interfaces`].
-    fn interfaces(&mut self) -> Interfaces<'_> {
-        Interfaces::default()
-    }
+    fn interfaces(&mut self) -> Interfaces<'_>;
 }
 
 /// A [`ForceEngine`] that stores the sources of an [`Evaluator`] on the host, in the caller's

@@ -91,14 +91,10 @@ pub trait Backend: Send {
     fn take_observed(&mut self) -> Observed;
 
     /// What a step that varies needs, if it can take such steps.
-    fn varying(&mut self) -> Option<&mut dyn Varying> {
-        None
-    }
+    fn varying(&mut self) -> Option<&mut dyn Varying>;
 
     /// The bodies of several devices, if each has a part of them.
-    fn parts(&mut self) -> Option<&mut dyn BodyParts> {
-        None
-    }
+    fn parts(&mut self) -> Option<&mut dyn BodyParts>;
 }
 
 /// What a backend must offer for a step that varies ([`super::VaryingStep`]).

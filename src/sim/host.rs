@@ -9,8 +9,8 @@ use rayon::prelude::*;
 use self::evaluation::{all_on_all, begin_step, check_kinds, evaluate, in_f64};
 use super::backend::first_of_all;
 use super::{
-    Backend, BackendEntry, BlocksView, BoxFuture, Capabilities, Clock, Observed, OnHost, Settings,
-    Varying, Watch, host_engine,
+    Backend, BackendEntry, BlocksView, BodyParts, BoxFuture, Capabilities, Clock, Observed, OnHost,
+    Settings, Varying, Watch, host_engine,
 };
 use crate::bodies::{Bodies, copied};
 use crate::error::{Error, Result};
@@ -442,6 +442,10 @@ impl Backend for HostState {
             Stepping::Shared { .. } => Some(self),
             Stepping::Blocks { .. } => None,
         }
+    }
+
+    fn parts(&mut self) -> Option<&mut dyn BodyParts> {
+        None
     }
 }
 

@@ -7,13 +7,15 @@ use glam::DVec3;
 use gravitile::bodies::Bodies;
 use gravitile::error::Result;
 use gravitile::forces::{
-    Evaluator, Forces, Order, Outputs, Precision, Sinks, Sources, WithSources,
+    EngineCapabilities, Evaluator, Forces, Interfaces, Order, Outputs, Precision, Sinks, Sources,
+    WithSources,
 };
 use gravitile::integrate::blocks::Restart;
 use gravitile::integrate::{self, Accelerate, HostSide, Integrator};
 use gravitile::scene::Scene;
 use gravitile::sim::{
-    Backend, BoxFuture, Capabilities, EngineKind, Observed, Settings, Simulation, Watch,
+    Backend, BodyParts, BoxFuture, Capabilities, EngineKind, Observed, Settings, Simulation,
+    Varying, Watch,
 };
 
 fn plummer(n: usize) -> Bodies {
@@ -106,6 +108,13 @@ impl Evaluator for Spring {
         out.acceleration = sinks.position.iter().map(|x| -*x).collect();
         out.potential = sinks.position.iter().map(|x| 0.5 * x.length_squared()).collect();
         Ok(())
+    }
+    fn sources_changed(&mut self) {}
+    fn capabilities(&self) -> EngineCapabilities<'_> {
+        EngineCapabilities::default()
+    }
+    fn interfaces(&mut self) -> Interfaces<'_> {
+        Interfaces::default()
     }
 }
 
@@ -225,6 +234,12 @@ impl Backend for Drifting {
     }
     fn take_observed(&mut self) -> Observed {
         Observed::default()
+    }
+    fn varying(&mut self) -> Option<&mut dyn Varying> {
+        None
+    }
+    fn parts(&mut self) -> Option<&mut dyn BodyParts> {
+        None
     }
 }
 

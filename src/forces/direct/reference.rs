@@ -7,7 +7,8 @@ use rayon::prelude::*;
 
 use crate::error::Result;
 use crate::forces::{
-    Evaluator, Forces, NO_SOURCE, Order, Outputs, Precision, Sinks, Sources, WithSources,
+    EngineCapabilities, Evaluator, Forces, Interfaces, NO_SOURCE, Order, Outputs, Precision, Sinks,
+    Sources, WithSources,
 };
 use crate::stop;
 
@@ -97,6 +98,16 @@ impl Evaluator for ReferenceSums {
             }
         }
         Ok(())
+    }
+
+    fn sources_changed(&mut self) {}
+
+    fn capabilities(&self) -> EngineCapabilities<'_> {
+        EngineCapabilities::default()
+    }
+
+    fn interfaces(&mut self) -> Interfaces<'_> {
+        Interfaces::default()
     }
 }
 

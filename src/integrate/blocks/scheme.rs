@@ -131,9 +131,7 @@ pub trait Scheme: Sync {
     fn first_step(&self, track: &Track, accuracy: &Accuracy) -> f64;
 
     /// Predictor and corrector for a device, as a file below `shaders/`, if there are any.
-    fn shader(&self) -> Option<&'static str> {
-        None
-    }
+    fn shader(&self) -> Option<&'static str>;
 }
 
 impl Track {

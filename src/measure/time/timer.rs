@@ -25,7 +25,7 @@ pub trait Timer<Candidate = KernelConfig> {
     fn sample(&mut self, candidate: &Candidate) -> impl Future<Output = Result<f64>>;
 
     /// Releases a candidate's resources on the device.
-    fn forget(&mut self, _candidate: &Candidate) {}
+    fn forget(&mut self, candidate: &Candidate);
 
     /// Takes `samples` samples in a row, after one that is discarded. For comparisons use
     /// [`interleave`].
@@ -97,6 +97,8 @@ mod tests {
             self.sampled.push(candidate.p);
             Ok(f64::from(candidate.p) + self.sampled.len() as f64 * 1e-3)
         }
+
+        fn forget(&mut self, _: &KernelConfig) {}
     }
 
     const BASE: KernelConfig = KernelConfig::tiled(64);

@@ -13,8 +13,8 @@ use crate::gpu::Gpu;
 use crate::integrate::blocks::Restart;
 use crate::sim::backend::advanced;
 use crate::sim::{
-    Backend, BackendEntry, BoxFuture, Capabilities, EngineKind, Observed, OnDevice, Settings,
-    Varying, Watch,
+    Backend, BackendEntry, BodyParts, BoxFuture, Capabilities, EngineKind, Observed, OnDevice,
+    Settings, Varying, Watch,
 };
 
 /// A device, if a GPU is chosen and all bodies share one step.
@@ -152,6 +152,10 @@ impl Backend for DeviceState {
 
     fn varying(&mut self) -> Option<&mut dyn Varying> {
         Some(self)
+    }
+
+    fn parts(&mut self) -> Option<&mut dyn BodyParts> {
+        None
     }
 }
 

@@ -12,7 +12,8 @@ use crate::gpu::{Gpu, Share};
 use crate::integrate::blocks::Restart;
 use crate::sim::backend::advanced;
 use crate::sim::{
-    Backend, BackendEntry, BoxFuture, Capabilities, DevicePart, Observed, Settings, Varying, Watch,
+    Backend, BackendEntry, BodyParts, BoxFuture, Capabilities, DevicePart, Observed, Settings,
+    Varying, Watch,
 };
 
 /// Several devices, if several are chosen, by all pairs, and all bodies share one step.
@@ -136,6 +137,10 @@ impl Backend for DeviceGroup {
 
     fn varying(&mut self) -> Option<&mut dyn Varying> {
         Some(self)
+    }
+
+    fn parts(&mut self) -> Option<&mut dyn BodyParts> {
+        None
     }
 }
 

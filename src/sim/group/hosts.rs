@@ -14,8 +14,8 @@ use crate::forces::{EngineKind, Method, last};
 use crate::integrate::blocks::Restart;
 use crate::sim::backend::first_of_all;
 use crate::sim::{
-    Backend, BackendEntry, BoxFuture, Capabilities, Choice, HostState, Observed, Settings, Varying,
-    Watch, host_engine,
+    Backend, BackendEntry, BodyParts, BoxFuture, Capabilities, Choice, HostState, Observed,
+    Settings, Varying, Watch, host_engine,
 };
 
 /// Chosen if several ranks compute on their processors, by a tree that is built at each step, with
@@ -264,6 +264,10 @@ impl Backend for HostGroup {
 
     fn varying(&mut self) -> Option<&mut dyn Varying> {
         Some(self)
+    }
+
+    fn parts(&mut self) -> Option<&mut dyn BodyParts> {
+        None
     }
 }
 

@@ -10,8 +10,8 @@ use glam::DVec3;
 use super::{AllPairs, KernelRequest, KernelVariant, PairBuffers};
 use crate::error::Result;
 use crate::forces::{
-    Evaluator, Forces, Identity, Order, Outputs, Precision, Sinks, Sources, Throughput,
-    WithSources, evaluate,
+    EngineCapabilities, Evaluator, Forces, Identity, Interfaces, Order, Outputs, Precision, Sinks,
+    Sources, Throughput, WithSources, evaluate,
 };
 use crate::frame::Frame;
 use crate::gpu::layout::{FOREIGN, IN_SINK};
@@ -116,6 +116,16 @@ impl Evaluator for UploadedPairs {
         out: &mut Forces,
     ) -> Result<()> {
         self.compute(sources, sinks, softening, outputs.potential, out).await
+    }
+
+    fn sources_changed(&mut self) {}
+
+    fn capabilities(&self) -> EngineCapabilities<'_> {
+        EngineCapabilities::default()
+    }
+
+    fn interfaces(&mut self) -> Interfaces<'_> {
+        Interfaces::default()
     }
 }
 

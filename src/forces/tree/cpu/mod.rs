@@ -211,6 +211,8 @@ impl Evaluator for HostTree {
         }
         Interfaces { rebuilds: if reuses { Some(self) } else { None }, ..Interfaces::default() }
     }
+
+    fn sources_changed(&mut self) {}
 }
 
 impl crate::forces::Divides for HostTree {

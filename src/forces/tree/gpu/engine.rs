@@ -8,8 +8,8 @@ use super::{BYTES_PER_BODY, Field, TreeForces, TreeShape};
 use crate::error::Result;
 use crate::forces::direct::gpu::{KernelConfig, KernelVariant};
 use crate::forces::{
-    DeviceForces, EngineCapabilities, Evaluator, Forces, Order, Outputs, Precision, Sinks, Sources,
-    Throughput, WithSources, evaluate,
+    DeviceForces, EngineCapabilities, Evaluator, Forces, Interfaces, Order, Outputs, Precision,
+    Sinks, Sources, Throughput, WithSources, evaluate,
 };
 use crate::frame::Frame;
 use crate::gpu::{BodyBuffers, Gpu, read, storage};
@@ -139,6 +139,12 @@ impl Evaluator for UploadedTree {
         }
         take_off_own(&call, sinks, sources, softening, out);
         Ok(())
+    }
+
+    fn sources_changed(&mut self) {}
+
+    fn interfaces(&mut self) -> Interfaces<'_> {
+        Interfaces::default()
     }
 }
 

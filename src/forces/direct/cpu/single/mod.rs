@@ -26,8 +26,8 @@ use rayon::prelude::*;
 use super::InstructionSet;
 use crate::error::Result;
 use crate::forces::{
-    EngineCapabilities, Evaluator, Forces, Identity, Order, Outputs, Precision, Sinks, Sources,
-    WithSources,
+    EngineCapabilities, Evaluator, Forces, Identity, Interfaces, Order, Outputs, Precision, Sinks,
+    Sources, WithSources,
 };
 use crate::frame::{Extent, Frame};
 use crate::stop;
@@ -270,6 +270,10 @@ impl Evaluator for SingleSums {
             *phi = sum.potential * potential_unit;
         }
         Ok(())
+    }
+
+    fn interfaces(&mut self) -> Interfaces<'_> {
+        Interfaces::default()
     }
 }
 
