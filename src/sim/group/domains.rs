@@ -276,6 +276,12 @@ impl Domain {
         Ok(done)
     }
 
+    /// Whether any member is asked to stop.
+    fn must_stop(&mut self) -> Result<bool> {
+        self.member.poll_stop();
+        Ok(self.member.greatest(u8::from(stop::is_wanted()))? > 0)
+    }
+
     /// The bits of the square of the largest acceleration of the bodies of all parts.
     async fn strongest_bits(&mut self) -> Result<u32> {
         let PartBodies { buffers, numbers, places } = &self.bodies;
@@ -840,9 +846,14 @@ impl Backend for DomainGroup {
                 scatter((&mut potential, rows.start), records, of);
             };
             // All stop together, and exchange bodies afterwards.
-            let evaluate = |domain: &mut Domain| match pollster::block_on(domain.evaluate(true)) {
-                Err(Error::Stopped) => Ok(false),
-                done => done.map(|()| true),
+            let evaluate = |domain: &mut Domain| {
+                if domain.must_stop()? {
+                    return Ok(false);
+                }
+                match pollster::block_on(domain.evaluate(true)) {
+                    Err(Error::Stopped) => Ok(false),
+                    done => done.map(|()| true),
+                }
             };
             let group = (self.ranks.is_some(), self.patience);
             if run_on_each(&mut self.domains, group, evaluate, evaluate)?.contains(&false) {
