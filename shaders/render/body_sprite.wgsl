@@ -19,6 +19,8 @@ struct SpriteUniform {
     streak_most: f32,
     // One of this many bodies is drawn, as bright as all of them.
     every: u32,
+    // How far the viewport reaches beyond the picture.
+    guard_px: f32,
 }
 
 struct ComponentLook {
@@ -184,6 +186,16 @@ fn luck(chance: f32) -> f32 {
     let eighth = fourth * fourth;
     let sixteenth = eighth * eighth;
     return 1.0 + look.variety * (LUCK * sixteenth * sixteenth - 1.0);
+}
+
+// Three corners in one place, so that nothing is rasterised; inside of clip space, see guard_px() in sprites.rs.
+const UNSEEN = vec4f(-1.0, -1.0, 0.5, 1.0);
+
+// A place in the picture, in clip space.
+fn in_clip_space(place_px: vec2f) -> vec4f {
+    let size_px = vec2f(sprite.view.width_px, sprite.view.height_px);
+    let place = (place_px + sprite.guard_px) / (size_px + 2.0 * sprite.guard_px) * 2.0 - 1.0;
+    return vec4f(place.x, -place.y, 0.5, 1.0);
 }
 
 // Fraction of the peak at that offset from the centre.

@@ -11,26 +11,18 @@ struct Varyings {
     @location(1) @interpolate(flat) peak: vec4f,
 }
 
-// Outside of clip space, so that nothing is rasterised.
-fn unseen() -> Varyings {
-    return Varyings(vec4f(2.0, 2.0, 2.0, 1.0), vec3f(0.0), vec4f(0.0));
-}
-
 @vertex
 fn vs_sprite(@builtin(vertex_index) vertex: u32) -> Varyings {
     let triangle = vertex / 3u;
     let corner = vertex - 3u * triangle;
     let seen = sprite_of(triangle * sprite.every);
     if seen.radius_px <= 0.0 {
-        return unseen();
+        return Varyings(UNSEEN, vec3f(0.0), vec4f(0.0));
     }
     // The equilateral triangle around the sprite's disk: fewer vertices and blocks of pixels than a square.
     let side = vec2f((f32(corner) - 1.0) * 1.7320508, select(-1.0, 2.0, corner == 1u));
-    let corner_px = seen.centre_px + side * seen.radius_px;
-    let size_px = vec2f(sprite.view.width_px, sprite.view.height_px);
-    let clip = corner_px / size_px * 2.0 - 1.0;
     return Varyings(
-        vec4f(clip.x, -clip.y, 0.5, 1.0),
+        in_clip_space(seen.centre_px + side * seen.radius_px),
         vec3f(seen.centre_px, 1.0 / (seen.radius_px * seen.radius_px)),
         vec4f(seen.peak, seen.star),
     );

@@ -37,8 +37,7 @@ fn vs_streak(@builtin(vertex_index) vertex: u32) -> Varyings {
         }
     }
     if !found {
-        // Outside of clip space, so that nothing is rasterised.
-        return Varyings(vec4f(2.0, 2.0, 2.0, 1.0), vec4f(0.0), vec4f(0.0), vec4f(0.0), vec4f(0.0), 0.0);
+        return Varyings(UNSEEN, vec4f(0.0), vec4f(0.0), vec4f(0.0), vec4f(0.0), 0.0);
     }
     let piece = pieces.piece;
     let own = direction_of(piece);
@@ -49,10 +48,8 @@ fn vs_streak(@builtin(vertex_index) vertex: u32) -> Varyings {
     let along = select(-before, 2.0 * (distance(piece.first, piece.last) + after) + before, corner == 1u);
     let across = select(-radius_px, 3.0 * radius_px, corner == 2u);
     let corner_px = piece.first + own * along + vec2f(-own.y, own.x) * across;
-    let size_px = vec2f(sprite.view.width_px, sprite.view.height_px);
-    let clip = corner_px / size_px * 2.0 - 1.0;
     return Varyings(
-        vec4f(clip.x, -clip.y, 0.5, 1.0),
+        in_clip_space(corner_px),
         vec4f(piece.first, piece.last),
         vec4f(piece.enters, piece.leaves),
         shape_of(streak),

@@ -19,11 +19,15 @@ const MANY: u32 = 20_000;
 /// are not, and software adapters are slow with large pixels (llvmpipe clears 1280x720 in 7 ms
 /// instead of 3). Never filtered.
 pub fn light_format(device: &wgpu::Device, count: u32) -> wgpu::TextureFormat {
-    let is_software = device.adapter_info().device_type == wgpu::DeviceType::Cpu;
     match light_formats(device) {
-        [_, Some(wide)] if count >= MANY || !is_software => wide,
+        [_, Some(wide)] if count >= MANY || !is_software(device) => wide,
         [narrow, _] => narrow.unwrap_or(HDR_FORMAT),
     }
+}
+
+/// Whether the device is a processor.
+pub(crate) fn is_software(device: &wgpu::Device) -> bool {
+    device.adapter_info().device_type == wgpu::DeviceType::Cpu
 }
 
 /// The formats that [`light_format`] chooses from.

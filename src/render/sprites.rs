@@ -4,7 +4,7 @@
 use super::adding::{Adding, light_unit};
 use super::ages::{Ages, missing_ages};
 use super::camera::View;
-use super::light::{HDR_FORMAT, LightPipelines, shader};
+use super::light::{HDR_FORMAT, LightPipelines, is_software, shader};
 use super::look::Look;
 use super::look_uniform::LookUniform;
 use super::medium::MediumUniform;
@@ -54,8 +54,10 @@ pub struct SpriteUniform {
     pub streak_most: f32,
     /// See [`Look::every`].
     pub every: u32,
+    /// How far the viewport reaches beyond the picture, for the rasteriser.
+    pub guard_px: f32,
     /// Padding.
-    pub pad: [u32; 2],
+    pub pad: u32,
 }
 
 /// Bodies in device buffers, all of them STORAGE and at least `count` entries long.
@@ -167,6 +169,7 @@ impl SpritePass {
         let look_uniform = look.uniform_in(&points.scale);
         let every = look.every.max(1);
         let light_of_unit = light_unit(view, &look_uniform, limits);
+        let guard_px = guard_px(gpu.device, view);
         let uniform = SpriteUniform {
             view: *view,
             least_radius_px,
@@ -179,7 +182,8 @@ impl SpritePass {
             streak_pieces: reach.map_or(0, |reach| reach.pieces),
             streak_most: reach.map_or(0.0, |reach| reach.own_length),
             every,
-            pad: [0; 2],
+            guard_px,
+            pad: 0,
         };
         gpu.queue.write_buffer(&self.uniform, 0, bytemuck::bytes_of(&uniform));
         if self.shown_look.as_ref() != Some(&look_uniform) {
@@ -205,7 +209,7 @@ impl SpritePass {
             }
             None => bare.clone(),
         };
-        Ok(Prepared { bare, group, reach, every })
+        Ok(Prepared { bare, group, reach, every, guard_px })
     }
 
     /// Draws `points` into the picture in linear light over black or a trail: with densities and
@@ -228,7 +232,7 @@ impl SpritePass {
         self.upload_ages(gpu, look)?;
         let ages = self.ages.as_ref().map(|(_, buffer)| buffer.clone());
         let (setup, counted) = ((view, limits, look), (&points, points.count));
-        let Prepared { bare, group, reach, every } =
+        let Prepared { bare, group, reach, every, guard_px } =
             self.prepare(gpu, counted, ages.as_ref(), setup, medium)?;
         if let (Some(pass), Some(medium)) = (&self.medium, medium) {
             pass.find(gpu, encoder, medium, &bare, points.count);
@@ -247,6 +251,8 @@ impl SpritePass {
             self.streaks = Some(StreakPass::new(gpu, &self.layout)?);
         }
         let mut pass = begin_drawing(encoder, "sprites", &targets.hdr, DARK);
+        let [width, height] = [view.width_px, view.height_px].map(|side| side + 2.0 * guard_px);
+        pass.set_viewport(-guard_px, -guard_px, width, height, 0.0, 1.0);
         if let Some(pipeline) = self.pipelines.find(targets.light_format) {
             pass.set_pipeline(pipeline);
         }
@@ -287,7 +293,7 @@ impl SpritePass {
         let mut adding = new_encoder();
         let ages = self.shared.ages(gpu, &mut adding, (look, numbers), count)?;
         let setup = (view, limits, look);
-        let Prepared { bare, group, reach, every } =
+        let Prepared { bare, group, reach, every, .. } =
             self.prepare(gpu, (&points, all), ages.as_ref(), setup, medium)?;
         if let (Some(pass), Some(medium)) = (&self.medium, medium) {
             pass.gather(gpu, &mut adding, medium, &bare, count);
@@ -359,6 +365,20 @@ struct Prepared {
     group: wgpu::BindGroup,
     reach: Option<Reach>,
     every: u32,
+    guard_px: f32,
+}
+
+/// How far the viewport reaches beyond the picture, for software adapters: llvmpipe sends all
+/// vertices of a batch through a clipper if one of them is outside of the viewport (sprites of
+/// 10,000 bodies at 1280x720 take 5.9 ms with it, 3.7 ms without). Triangles that reach further are
+/// clipped.
+fn guard_px(device: &wgpu::Device, view: &View) -> f32 {
+    let longer_side = view.width_px.max(view.height_px);
+    let most = device.limits().max_texture_dimension_2d as f32;
+    match is_software(device) {
+        true => (0.25 * longer_side).min(0.5 * (most - longer_side)),
+        false => 0.0,
+    }
 }
 
 /// The pass that adds up integers. It is not made yet if the device would not choose this method by

@@ -122,6 +122,7 @@ fn host_and_shader_structs_have_equal_layouts() {
             streak_pieces,
             streak_most,
             every,
+            guard_px,
         }
     );
     same_layout!(
