@@ -34,7 +34,8 @@ fn vs_sky(@builtin(vertex_index) vertex: u32) -> Varyings {
     let lower = select(-1.0, 1.0, corner == 2u || corner == 4u || corner == 5u);
     let sprite = sprites[index];
     let place = (sprite.centre_px + vec2f(right, lower) * sprite.reach_px) / sky.size_px * 2.0 - 1.0;
-    return Varyings(vec4f(place.x, -place.y, 0.5, 1.0), index);
+    // Cut off at the picture's edge here: llvmpipe's clipper is slow, see guard_px() in sprites.rs.
+    return Varyings(vec4f(clamp(vec2f(place.x, -place.y), vec2f(-1.0), vec2f(1.0)), 0.5, 1.0), index);
 }
 
 @fragment
