@@ -77,6 +77,7 @@ pub const FILES: &[(&str, &str)] = texts![
     "render/streak_splat.wgsl",
     "render/sums.wgsl",
     "render/sprite.wgsl",
+    "render/srgb.wgsl",
     "render/tone_map.wgsl",
     "render/trail.wgsl",
     "render/view.wgsl",

@@ -18,6 +18,7 @@ struct MapUniform {
 
 struct ToneUniform {
     background: vec3f,
+    // How much darker the corners are, over the square of the picture's diagonal in pixels.
     vignette: f32,
     fixed_white_log2: f32,
     fixed_mid_log2: f32,
@@ -31,9 +32,9 @@ struct ToneUniform {
     follow_to_bright: f32,
     tile_columns: u32,
     tile_rows: u32,
-    pad_0: u32,
-    pad_1: u32,
-    pad_2: u32,
+    pad: u32,
+    // A pixel of the picture as a part of the smooth one's size.
+    pixel_of_glow: vec2f,
     smoothing: Smoothing,
     map: MapUniform,
     // The palette of maps, linear RGB.

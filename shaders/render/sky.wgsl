@@ -1,6 +1,8 @@
 // Background stars and galaxies over the finished picture. Reference implementation on the CPU: src/render/sky.rs,
 // which makes the sprites.
 
+//% include "render/srgb.wgsl"
+
 struct SkySprite {
     centre_px: vec2f,
     axis: vec2f,
@@ -46,7 +48,5 @@ fn fs_sky(in: Varyings) -> @location(0) vec4f {
     let across = (offset.y * sprite.axis.x - offset.x * sprite.axis.y) * sprite.per_px.y;
     let within = max(1.0 - along * along - across * across, 0.0);
     let light = sprite.colour.rgb * (within * within);
-    let curved = 1.055 * pow(max(light, vec3f(1e-9)), vec3f(1.0 / 2.4)) - 0.055;
-    let encoded = select(curved, 12.92 * light, light <= vec3f(0.0031308));
-    return vec4f(select(light, encoded, sky.encodes != 0u), 0.0);
+    return vec4f(select(light, srgb_encode(light), sky.encodes != 0u), 0.0);
 }

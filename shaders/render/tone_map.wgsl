@@ -2,6 +2,7 @@
 // Reference implementation on the CPU: src/render/tone.rs.
 
 //% include "render/exposure_state.wgsl"
+//% include "render/srgb.wgsl"
 
 // False if the smooth picture is left out. A constant, because software renderers run both sides of a branch.
 override HAS_GLOW: bool = true;
@@ -73,12 +74,6 @@ fn vs_tile(@builtin(vertex_index) vertex: u32) -> @builtin(position) vec4f {
     return vec4f(place.x * 2.0 - 1.0, 1.0 - place.y * 2.0, 0.5, 1.0);
 }
 
-// The smooth picture there.
-fn glow_at(position: vec2f, size_px: vec2f) -> vec4f {
-    let place = position * (tone.smoothing.enlarged / shrink_factor(size_px));
-    return textureSampleLevel(glow, smoothly, place / vec2f(textureDimensions(glow)), 0.0);
-}
-
 // Natural logarithm for finite x >= 1, to 1e-6.
 fn ln(x: f32) -> f32 {
     let bits = bitcast<i32>(x);
@@ -93,11 +88,10 @@ fn ln(x: f32) -> f32 {
 
 // The finished pixel, linear.
 fn develop(position: vec2f) -> vec3f {
-    let size_px = vec2f(textureDimensions(hdr));
     // Alpha is the light as single stars.
     var pixel = min(textureLoad(hdr, vec2u(position), 0), vec4f(LARGEST));
     if HAS_GLOW {
-        let glowing = glow_at(position, size_px);
+        let glowing = textureSampleLevel(glow, smoothly, position * tone.pixel_of_glow, 0.0);
         let smooth_part = bloom_weight(glowing, tone.smoothing);
         let stars = star_weight(glowing, tone.smoothing);
         let brightness = pixel.a / max(intensity(pixel), 1e-30);
@@ -120,21 +114,14 @@ fn develop(position: vec2f) -> vec3f {
     let over = 1.0 + shade * back;
     let others = over.yzx * over.zxy;
     let lit = shade * ((1.0 - lost * most + back) / (others.x * over.x)) * others;
-    // 0 in the middle and 1 in the corners.
-    let aside = position * 2.0 - size_px;
-    let corner = dot(aside, aside) / dot(size_px, size_px);
-    return mix(lit * (1.0 - tone.vignette * corner), vec3f(1.0), tone.background);
+    let aside = position * 2.0 - vec2f(textureDimensions(hdr));
+    return mix(lit * (1.0 - tone.vignette * dot(aside, aside)), vec3f(1.0), tone.background);
 }
 
 // The fixed pattern that hides 8-bit steps (interleaved gradient noise, Jimenez 2014), in steps.
 fn pattern(position: vec2f) -> f32 {
     let pixel = floor(position);
     return fract(52.982918 * fract(dot(pixel, vec2f(0.06711056, 0.00583715)))) - 0.5;
-}
-
-fn srgb_encode(linear: vec3f) -> vec3f {
-    let curved = 1.055 * pow(max(linear, vec3f(1e-9)), vec3f(1.0 / 2.4)) - 0.055;
-    return select(curved, 12.92 * linear, linear <= vec3f(0.0031308));
 }
 
 // Three entry points, for the same reason.

@@ -21,7 +21,8 @@ use crate::gpu::{
 pub struct ToneUniform {
     /// Linear RGB of the empty sky.
     pub background: [f32; 3],
-    /// How much darker the corners are, 0 to 1.
+    /// How much darker the corners are, 0 to 1, over the square of the picture's diagonal in
+    /// pixels.
     pub vignette: f32,
     /// log2 of the fixed white level.
     pub fixed_white_log2: f32,
@@ -41,8 +42,10 @@ pub struct ToneUniform {
     pub tile_columns: u32,
     /// Rows of tiles.
     pub tile_rows: u32,
-    /// Padding: the next field starts at a multiple of 16 bytes.
-    pub pad: [u32; 3],
+    /// Padding: the next field starts at a multiple of 8 bytes.
+    pub pad: u32,
+    /// A pixel of the picture as a part of the smooth one's width and height.
+    pub pixel_of_glow: [f32; 2],
     /// How the smooth picture is mixed in.
     pub smoothing: Smoothing,
     /// The map, if the picture is one.
@@ -78,7 +81,9 @@ impl ToneUniform {
         elapsed_secs: f64,
         resets: bool,
     ) -> Self {
-        let style = &look.style;
+        let (style, pyramid) = (&look.style, &targets.pyramid);
+        let [width, height] = [targets.size.width(), targets.size.height()].map(f64::from);
+        let glow = pyramid.enlarged_size().unwrap_or(pyramid.base);
         let (mode, [to_dark, to_bright], fixed) = match style.exposure {
             Exposure::Fixed { white, mid } => (2, [1.0; 2], exposure::Levels::fixed(white, mid)),
             Exposure::Auto { adapt_secs } => {
@@ -88,7 +93,7 @@ impl ToneUniform {
         };
         Self {
             background: style.background,
-            vignette: style.vignette as f32,
+            vignette: (style.vignette / (width * width + height * height)) as f32,
             fixed_white_log2: fixed.white_log2,
             fixed_mid_log2: fixed.mid_log2,
             stops: style.stops as f32,
@@ -98,7 +103,9 @@ impl ToneUniform {
             dither: u32::from(style.dither),
             tile_columns: targets.tiles[0],
             tile_rows: targets.tiles[1],
-            pad: [0; 3],
+            pad: 0,
+            pixel_of_glow: [glow.width(), glow.height()]
+                .map(|side| smoothing.enlarged / (pyramid.factor * side as f32)),
             smoothing,
             map: MapUniform::new(look),
             scale: look.uniform.scale,

@@ -403,8 +403,9 @@ impl GpuCanvas {
         let shown_px = size.width().saturating_sub(self.covered_px);
         let enlarged = self.enlarged.as_ref();
         let groups = (&self.tone_group, enlarged);
-        self.tone_map.draw(encoder, target, targets, groups, &look.style, shown_px);
-        self.sky.draw(gpu, encoder, target, (&view, shown_px), look.style.sky as f32);
+        let mut pass = self.tone_map.draw(encoder, target, targets, groups, &look.style, shown_px);
+        self.sky.draw(gpu, &mut pass, (&view, shown_px), look.style.sky as f32);
+        drop(pass);
         ended(encoder, tone_map);
         if let Some(diagram) = &self.diagram {
             let size = (size, shown_px);

@@ -5,9 +5,7 @@ use super::light::{HDR_FORMAT, shader};
 use super::sky::{COUNTS, Sky, SkySprite};
 use super::targets::encodes;
 use crate::error::Result;
-use crate::gpu::{
-    Binding, DrawPipeline, Handles, begin_drawing, bind, group_layout, new_buffer, uniform_buffer,
-};
+use crate::gpu::{Binding, DrawPipeline, Handles, bind, group_layout, new_buffer, uniform_buffer};
 
 /// The same layout on the host and in `sky.wgsl`.
 #[repr(C)]
@@ -65,12 +63,11 @@ impl SkyPass {
         })
     }
 
-    /// Draws the sky of that strength (0 to 1) into the columns of `target` before `shown_px`.
+    /// Draws the sky of that strength (0 to 1) into the columns of the picture before `shown_px`.
     pub fn draw(
         &mut self,
         gpu: Handles,
-        encoder: &mut wgpu::CommandEncoder,
-        target: &wgpu::TextureView,
+        pass: &mut wgpu::RenderPass,
         (view, shown_px): (&View, u32),
         strength: f32,
     ) {
@@ -90,7 +87,6 @@ impl SkyPass {
             gpu.queue.write_buffer(&self.uniform, 0, bytemuck::bytes_of(&uniform));
             (self.shown, self.count) = (Some(key), sprites.len() as u32);
         }
-        let mut pass = begin_drawing(encoder, "sky", target, wgpu::LoadOp::Load);
         pass.set_scissor_rect(0, 0, shown_px, view.height_px as u32);
         pass.set_pipeline(&self.pipeline);
         pass.set_bind_group(0, &self.group, &[]);

@@ -137,18 +137,18 @@ impl ToneMapPass {
         Enlarged { drawn, shown, view, group }
     }
 
-    /// Fills `target`, which has the picture's size. `style` decides about glow and dither;
-    /// everything else comes from the exposure's buffers. Columns from `shown_px` on stay empty
-    /// sky.
-    pub fn draw(
+    /// Fills `target`, which has the picture's size, and returns the pass, for more to be drawn.
+    /// `style` decides about glow and dither; everything else comes from the exposure's buffers.
+    /// Columns from `shown_px` on stay empty sky.
+    pub fn draw<'e>(
         &self,
-        encoder: &mut wgpu::CommandEncoder,
+        encoder: &'e mut wgpu::CommandEncoder,
         target: &wgpu::TextureView,
         targets: &Targets,
         (group, enlarged): (&wgpu::BindGroup, Option<&Enlarged>),
         style: &Style,
         shown_px: u32,
-    ) {
+    ) -> wgpu::RenderPass<'e> {
         // The result of a dark pixel: a device that encodes sRGB also encodes the clear colour.
         let sky = style.background.map(|c| match self.encodes {
             true => f64::from(srgb_encode(c)),
@@ -160,26 +160,29 @@ impl ToneMapPass {
             true => self.map(),
             false => &self.pipelines[usize::from(style.dither)][usize::from(has_glow)],
         };
-        let mut draw = |target, columns: u32, lines, pipeline, more: Option<&wgpu::BindGroup>| {
-            let mut pass = begin_drawing(encoder, "tone map", target, load);
+        let draw = |pass: &mut wgpu::RenderPass, columns, lines, pipeline| {
             if columns == 0 {
                 return;
             }
             pass.set_scissor_rect(0, 0, columns, lines);
             pass.set_pipeline(pipeline);
             pass.set_bind_group(0, group, &[]);
-            if let Some(more) = more {
-                pass.set_bind_group(1, more, &[]);
-            }
             pass.draw(0..6 * targets.tiles[0] * targets.tiles[1], 0..1);
         };
-        let Some(Enlarged { drawn, shown, view, group }) = enlarged else {
-            return draw(target, shown_px, targets.size.height(), pipeline, None);
+        let Some(Enlarged { drawn, shown, view, group: pixels }) = enlarged else {
+            let mut pass = begin_drawing(encoder, "tone map", target, load);
+            draw(&mut pass, shown_px, targets.size.height(), pipeline);
+            return pass;
         };
         // The filter reads two pixels beyond the last column.
         let columns = shown_px as f32 * drawn.width() as f32 / shown.width() as f32;
         let columns = (columns.ceil() as u32 + 2).min(drawn.width());
-        draw(view, columns, drawn.height(), pipeline, None);
-        draw(target, shown_px, shown.height(), &self.enlarging.1, Some(group));
+        let mut pass = begin_drawing(encoder, "tone map", view, load);
+        draw(&mut pass, columns, drawn.height(), pipeline);
+        drop(pass);
+        let mut pass = begin_drawing(encoder, "enlarging", target, load);
+        pass.set_bind_group(1, pixels, &[]);
+        draw(&mut pass, shown_px, shown.height(), &self.enlarging.1);
+        pass
     }
 }

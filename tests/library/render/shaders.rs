@@ -181,6 +181,7 @@ fn host_and_shader_structs_have_equal_layouts() {
                 follow_to_bright,
                 tile_columns,
                 tile_rows,
+                pixel_of_glow,
                 smoothing,
                 map,
                 scale,
