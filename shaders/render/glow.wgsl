@@ -112,22 +112,17 @@ fn fs_halve(@builtin(position) position: vec4f) -> @location(0) vec4f {
         + tap(centre + vec2f(-0.75, 0.75), size_px) + tap(centre + vec2f(0.75, 0.75), size_px));
 }
 
-// Doubles the size by a quadratic B-spline. An even pixel lies a quarter to the left of its coarse
-// pixel's centre, an odd one to the right; the weights 9/32, 22/32, 1/32 take two taps per axis.
+// Doubles the size by a quadratic B-spline. An even pixel lies a quarter to the left of its coarse pixel's centre, an
+// odd one to the right: the weights are 9/32, 22/32 and 1/32. These are 9/10 of a linear tap 10/32 from the centre on
+// the pixel's own side and 1/10 of its mirror image, which is the tap of the other pixel. Derivatives compare the two,
+// since quads begin at even pixels (llvmpipe: the glow takes 3.5 ms at 1280x720, and 4.5 ms with four taps).
 fn doubled(coarser: texture_2d<f32>, position: vec2f) -> vec4f {
-    let size_px = vec2f(textureDimensions(coarser));
-    let here = floor(position);
-    let coarse = floor(here * 0.5);
-    let side = (here - coarse * 2.0) * 2.0 - 1.0;
-    let centre = coarse + 0.5;
-    let near = centre + side * (9.0 / 31.0);
-    let far = centre - side;
-    let strong = 31.0 / 32.0;
-    let weak = 1.0 / 32.0;
-    return strong * strong * textureSampleLevel(coarser, smoothly, near / size_px, 0.0)
-        + strong * weak * textureSampleLevel(coarser, smoothly, vec2f(far.x, near.y) / size_px, 0.0)
-        + weak * strong * textureSampleLevel(coarser, smoothly, vec2f(near.x, far.y) / size_px, 0.0)
-        + weak * weak * textureSampleLevel(coarser, smoothly, far / size_px, 0.0);
+    let coarse = floor(position * 0.5);
+    let side = 2.0 * (floor(position) - 2.0 * coarse) - 1.0;
+    let place = coarse + 0.5 + side * (10.0 / 32.0);
+    let tap = textureSampleLevel(coarser, smoothly, place / vec2f(textureDimensions(coarser)), 0.0);
+    let row = tap - 0.1 * side.x * dpdxFine(tap);
+    return row - 0.1 * side.y * dpdyFine(row);
 }
 
 // Mixes the finer level over the result of the coarser ones: the more bodies its pixels hold, the larger its share.
