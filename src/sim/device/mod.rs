@@ -31,9 +31,9 @@ pub use self::backend::BACKEND;
 pub use self::change::{CompiledKernel, NextKernel};
 use self::combined::Combined;
 pub use self::diagnosis::Diagnosis;
-#[cfg(not(target_arch = "wasm32"))]
 use self::long::SavedMotion;
 pub use self::potentials::add_potentials;
+#[cfg(not(target_arch = "wasm32"))]
 pub(super) use self::range_exchange::RangeExchange;
 use self::stepper::{Stepper, SubmissionRequest};
 pub(super) use self::strongest::Strongest;
